@@ -1,0 +1,1 @@
+"""One question per file: frames in, frame out."""

@@ -1,0 +1,1 @@
+"""Findings: what a detector says, and the detectors themselves."""

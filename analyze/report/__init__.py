@@ -1,0 +1,1 @@
+"""Formats a finished Report: text, JSON, HTML, Perfetto, charts. Nothing here computes."""
