@@ -1,0 +1,85 @@
+"""How do decoded Python values become typed columns, where a value of the wrong type is null and counted?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import msgspec
+
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+
+
+def integers(values: Sequence[Any]) -> tuple[pl.Series, int]:
+    """Int64 column and how many values were no integer; '0x1f', '12' and 3.0 are."""
+    try:
+        return pl.Series(values, dtype=pl.Int64, strict=True), 0
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        return _each(values, _integer, pl.Int64)
+
+
+def floats(values: Sequence[Any]) -> tuple[pl.Series, int]:
+    """Float64 column and how many values were no finite number."""
+    try:
+        return pl.Series(values, dtype=pl.Float64, strict=True), 0
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        return _each(values, _float, pl.Float64)
+
+
+def texts(values: Sequence[Any]) -> tuple[pl.Series, int]:
+    """Categorical column; numbers are written as text."""
+    try:
+        return pl.Series(values, dtype=pl.String, strict=True).cast(pl.Categorical), 0
+    except (TypeError, pl.exceptions.PolarsError):
+        shown = [None if value is None else str(value) for value in values]
+        return pl.Series(shown, dtype=pl.String).cast(pl.Categorical), 0
+
+
+def lanes(values: Sequence[Any]) -> pl.Series:
+    """Process or thread ids as Categorical text, whatever their type and size."""
+    try:
+        return pl.Series(values, dtype=pl.Int64, strict=True).cast(pl.String).cast(pl.Categorical)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        return texts([_lane(value) for value in values])[0]
+
+
+def json_texts(values: Sequence[msgspec.Raw]) -> tuple[pl.Series, int]:
+    """Categorical column of the file's JSON text, without line breaks; null where the key is absent."""
+    raw = pl.Series(list(map(bytes, values)), dtype=pl.Binary).to_frame("text")
+    given = pl.col("text").bin.size() > 0
+    text = raw.select(pl.when(given).then(pl.col("text").cast(pl.String, strict=False))).to_series()
+    if text.str.contains("\n", literal=True).any():
+        text = text.str.replace_all(r"\s*\n\s*", "")
+    series = text.cast(pl.Categorical)
+    return series, 0
+
+
+def _each(values: Sequence[Any], convert: Callable[[Any], Any], dtype: Any) -> tuple[pl.Series, int]:  # noqa: ANN401
+    converted = [convert(value) for value in values]
+    failed = sum(new is None and old is not None for new, old in zip(converted, values, strict=True))
+    return pl.Series(converted, dtype=dtype), failed
+
+
+def _integer(value: object) -> int | None:
+    try:
+        number = int(value, 0) if isinstance(value, str) else int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if SMALLEST <= number <= LARGEST and (not isinstance(value, float) or number == value) else None
+
+
+def _float(value: object) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _lane(value: object) -> str | None:
+    if value is None:
+        return None
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
