@@ -1,0 +1,136 @@
+"""The command line of `python -m collect` and `stepscope collect`: options in, exit status out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from collect.endings import INTERRUPTED
+from collect.progress import choose_progress
+from collect.ranks import placement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+UNUSABLE = 2
+_WORKLOADS = ("image-classifier",)
+_EPILOG = """\
+-- SCRIPT [ARGS]      record a script of your own, unchanged
+-- -m MODULE [ARGS]   the same for a module
+Steps of a script are found by its optimizer steps; its exit status is passed on."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Record a run and return the exit status: the script's own, 2 for unusable arguments, 130 after Ctrl-C."""
+    argv = sys.argv[1:] if argv is None else argv
+    ours, script = _split(argv)
+    parser = _parser()
+    options = parser.parse_args(ours)
+    command = ["stepscope", "collect", *argv]
+    if script is not None:
+        return _record_script(parser, options, script, command)
+    return _record_workload(options, command)
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Cut at the first `--`: what follows is the user's own."""
+    arguments = list(argv)
+    if "--" not in arguments:
+        return arguments, None
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stepscope collect",
+        description="Record a training run: step times, profiler windows, telemetry.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="run directory (default: runs/<timestamp>-<label>)")
+    parser.add_argument(
+        "--baseline-steps", type=_count, default=30, metavar="N", help="steps of each unprofiled stretch (default: 30)"
+    )
+    parser.add_argument("--expect-steps", type=_count, metavar="N", help="with SCRIPT: it takes about so many steps")
+    parser.add_argument("--no-profile", action="store_true", help="step times and telemetry only")
+    parser.add_argument("--no-telemetry", action="store_true", help="do not sample devices and host")
+    _add_workload_options(parser)
+    return parser
+
+
+def _add_workload_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("built-in workload (refused with SCRIPT)")
+    group.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: auto")
+    group.add_argument("--workload", choices=_WORKLOADS, help="default: image-classifier")
+    group.add_argument("--model", metavar="NAME", help="a torchvision classification model (default: resnet18)")
+    group.add_argument("--data", metavar="FOLDER", help="images, a folder per class (default: generated JPEG files)")
+    group.add_argument("--batch-size", type=_count, metavar="N", help="images per step and rank")
+    group.add_argument("--steps", type=_count, metavar="N", help="steps to train (default: until recorded)")
+    group.add_argument("--workers", type=_count_or_none, metavar="N", help="data loading processes; 0: none")
+    group.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="default: fp32")
+    group.add_argument("--image-size", type=_count, metavar="PIXELS", help="what the model sees")
+
+
+def _count(text: str) -> int:
+    number = _count_or_none(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _count_or_none(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
+    return int(text)
+
+
+_OF_WORKLOAD = ("device", "workload", "model", "data", "batch_size", "steps", "workers", "precision", "image_size")
+
+
+def _record_workload(options: argparse.Namespace, command: Sequence[str]) -> int:
+    if options.expect_steps is not None:
+        return _refuse("--expect-steps belongs to a script; the built-in workload takes --steps")
+    try:
+        from collect.workloads import image_classifier
+        import torchvision  # noqa: F401 - asked for here, where its absence can be explained
+    except ImportError as error:
+        return _refuse(f"the built-in workload needs torch and torchvision ({error}): pip install 'stepscope[train]'")
+    given = {name: getattr(options, name) for name in _OF_WORKLOAD if name != "workload"}
+    chosen = image_classifier.Options(**{name: value for name, value in given.items() if value is not None})
+    progress = choose_progress(rank=placement().rank, bar=True)
+    try:
+        image_classifier.run(
+            chosen,
+            options.out,
+            baseline_steps=options.baseline_steps,
+            profile=not options.no_profile,
+            telemetry=not options.no_telemetry,
+            progress=progress,
+            command=command,
+        )
+    except (image_classifier.UnusableOptions, ValueError) as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        progress.close()
+    return 0
+
+
+def _record_script(
+    parser: argparse.ArgumentParser, options: argparse.Namespace, script: list[str], command: Sequence[str]
+) -> int:
+    refused = [name for name in _OF_WORKLOAD if getattr(options, name) is not None]
+    if refused:
+        flag = "--" + refused[0].replace("_", "-")
+        return _refuse(f"{flag} belongs to the built-in workload; give a script's own options after its name")
+    del parser
+    raise NotImplementedError(script, command)
+
+
+def _refuse(text: str) -> int:
+    sys.stderr.write(f"stepscope collect: {text}\n")
+    return UNUSABLE

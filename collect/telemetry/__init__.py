@@ -1,0 +1,1 @@
+"""Telemetry of the host and its devices, sampled by a process of its own."""
