@@ -1,0 +1,173 @@
+"""What would the step cost if …: the recorded window, ready to be played with an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from analyze.errors import MissingData
+from analyze.replay.build import build_program
+from analyze.replay.program import Program
+from analyze.replay.simulate import Played, simulate
+
+if TYPE_CHECKING:
+    from analyze.replay.program import Ints
+
+#: a fix: a changed copy of the program
+Edit: TypeAlias = Callable[[Program], Program]
+
+#: host time the profiler takes per recorded event, measured at 1.5 to 5 µs with shapes and memory on: never more
+MAX_EVENT_COST_NS = 6_000.0
+#: without unprofiled step times: low, middle and high guess per event, lean recording and with shapes, memory or stacks
+LEAN_EVENT_COST_NS = (0.2e3, 0.8e3, 1.6e3)
+RICH_EVENT_COST_NS = (0.5e3, 2.0e3, 4.0e3)
+#: how far off the fitted cost may be, as a factor either way, when it bounds a saving
+FITTED_SPREAD = 0.35
+#: enough halvings of [0, MAX_EVENT_COST_NS] to be within a nanosecond per event
+FIT_ROUNDS = 13
+#: step times this close to the fastest the fit can reach are the device's
+FIT_TOLERANCE = 0.003
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Step time given back by an edit, ns per step of the reported step time, with bounds from the host cost's range."""
+
+    ns: float
+    low_ns: float
+    high_ns: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The window as a program, the host cost of recording an event, and what the unedited replay is off by."""
+
+    program: Program
+    #: step time that the report gives: unprofiled where known, else the profiled mean
+    step_ns: float
+    profiled_step_ns: float
+    #: low, used and high cost of one recorded event
+    event_cost_ns: tuple[float, float, float]
+    baseline_known: bool
+    #: launching threads, busiest first
+    threads: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def profiled(self) -> Played:
+        """The unedited window at profiled speed: the self-check."""
+        return simulate(self.program)
+
+    @cached_property
+    def played(self) -> Played:
+        """The unedited window at the reported speed."""
+        return simulate(self.program, self.event_cost_ns[1])
+
+    @property
+    def error_fraction(self) -> float:
+        """Relative error of the unedited replay against the profiled step time."""
+        return abs(self.profiled.step_ns - self.profiled_step_ns) / self.profiled_step_ns
+
+    @property
+    def unexplained_ns(self) -> float:
+        """Reported step time that the replay at its own speed does not account for; negative where it overshoots."""
+        return self.step_ns - self.played.step_ns
+
+    def step_after(self, edit: Edit, event_cost_ns: float | None = None) -> float:
+        """Step time with the edit, scaled so that the unedited replay gives the reported step time."""
+        cost = self.event_cost_ns[1] if event_cost_ns is None else event_cost_ns
+        now = self.played.step_ns if event_cost_ns is None else simulate(self.program, cost).step_ns
+        return self.step_ns * simulate(edit(self.program), cost).step_ns / now
+
+    def saving(self, edit: Edit) -> Saving:
+        """What the edit gives back; never negative, never more than the step."""
+        middle = self._saved(self.step_after(edit))
+        ends = [self._saved(self.step_after(edit, cost)) for cost in (self.event_cost_ns[0], self.event_cost_ns[2])]
+        return Saving(ns=middle, low_ns=min(middle, *ends), high_ns=max(middle, *ends))
+
+    def _saved(self, after_ns: float) -> float:
+        return min(max(self.step_ns - after_ns, 0.0), self.step_ns)
+
+
+def replay(
+    launches: pl.DataFrame,
+    kernels: pl.DataFrame,
+    steps: pl.DataFrame,
+    step_time: pl.DataFrame,
+    op_events: pl.LazyFrame,
+    runtime_events: pl.LazyFrame,
+    memory_events: pl.LazyFrame,
+    annotation_events: pl.LazyFrame,
+    python_events: pl.LazyFrame,
+    copies: pl.DataFrame | None = None,
+    baseline_step_ms: float | None = None,
+) -> Replay:
+    """Rebuild the first cycle's window; fit the recording's cost per event where unprofiled times are known."""
+    window = steps.filter(pl.col("cycle") == steps["cycle"].min())
+    start = int(window["start_ns"].min())  # type: ignore[arg-type]
+    end = int((window["start_ns"] + window["dur_ns"]).max())  # type: ignore[arg-type]
+    calls = _calls(launches, start, end)
+    columns = ["id", "launch_id", "device", "stream", "start_ns", "dur_ns"]
+    work = pl.concat([frame.select(columns) for frame in (kernels, copies) if frame is not None])
+    if calls.is_empty():
+        raise MissingData("no device work was launched within the recorded steps")
+    threads = tuple(calls.group_by("process", "thread").len().sort("len", descending=True).select("process", "thread").rows())
+    families = [op_events, runtime_events, memory_events, annotation_events, python_events]
+    times = _event_times(families, calls.select("process", "thread").unique())
+    program = build_program(calls, work, times, start_ns=start, end_ns=end, steps=window.height)
+    profiled = step_time.filter("profiled", pl.col("cycle") == window["cycle"][0])["step_ns"].mean()
+    rich = memory_events.head(1).collect().height + python_events.head(1).collect().height > 0
+    unprofiled = _unprofiled_step_ns(step_time, baseline_step_ms)
+    guess = RICH_EVENT_COST_NS if rich else LEAN_EVENT_COST_NS
+    if unprofiled is not None:
+        guess = _fit(program, unprofiled, guess)
+    return Replay(
+        program=program,
+        step_ns=float(unprofiled if unprofiled is not None else profiled),  # type: ignore[arg-type]
+        profiled_step_ns=float(profiled),  # type: ignore[arg-type]
+        event_cost_ns=guess,
+        baseline_known=unprofiled is not None,
+        threads=threads,
+    )
+
+
+def _calls(launches: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
+    """Calls in the window that start work, or wait on a thread that starts work."""
+    inside = launches.filter(pl.col("start_ns") >= start, pl.col("start_ns") < end)
+    launching = inside.filter(pl.col("work_count") > 0).select("process", "thread").unique()
+    relevant = (pl.col("work_count") > 0) | (pl.col("blocking").cast(pl.String) != "none")
+    return inside.filter(relevant).join(launching, on=["process", "thread"], how="semi").sort("start_ns")
+
+
+def _event_times(families: list[pl.LazyFrame], threads: pl.DataFrame) -> Ints:
+    lanes = threads.lazy()
+    frames = [family.select("start_ns", "process", "thread").join(lanes, on=["process", "thread"], how="semi") for family in families]
+    return pl.concat([frame.select("start_ns") for frame in frames]).collect()["start_ns"].sort().to_numpy()
+
+
+def _unprofiled_step_ns(step_time: pl.DataFrame, baseline_step_ms: float | None) -> float | None:
+    if baseline_step_ms is not None:
+        return baseline_step_ms * 1e6
+    mean = step_time.filter(~pl.col("profiled"))["step_ns"].mean()
+    return None if mean is None else float(mean)  # type: ignore[arg-type]
+
+
+def _fit(program: Program, step_ns: float, guess: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Range of the cost per recorded event around the one at which the replay gives the unprofiled step time.
+
+    Where the device sets the pace, or the unprofiled run was the slower one, the step time says nothing about it.
+    """
+    recorded, fastest = simulate(program).step_ns, simulate(program, MAX_EVENT_COST_NS).step_ns
+    if recorded <= step_ns:
+        return 0.0, 0.0, guess[1]
+    target = max(step_ns, fastest * (1 + FIT_TOLERANCE))
+    if recorded <= target:
+        return guess
+    low, high = 0.0, MAX_EVENT_COST_NS
+    for _ in range(FIT_ROUNDS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if simulate(program, middle).step_ns > target else (low, middle)
+    return high * (1 - FITTED_SPREAD), high, min(high * (1 + FITTED_SPREAD), MAX_EVENT_COST_NS)

@@ -1,0 +1,40 @@
+"""Which copies moved data to, from or between devices, and from what kind of host memory."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyze.errors import MissingData
+from analyze.schema import TABLES
+from analyze.tables._launched import with_launch
+
+#: name patterns of CUDA, HIP and ROCTracer, first match wins
+DIRECTIONS = (
+    ("host-to-device", r"(?i)HtoD|HostToDevice|H2D"),
+    ("device-to-host", r"(?i)DtoH|DeviceToHost|D2H"),
+    ("peer-to-peer", r"(?i)PtoP|PeerToPeer|P2P"),
+    ("device-to-device", r"(?i)DtoD|DeviceToDevice|D2D"),
+    ("host-to-host", r"(?i)HtoH|HostToHost"),
+)
+
+
+def copies(device_events: pl.LazyFrame, launches: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Copies in order of their start. host_memory is null where no host memory takes part."""
+    work = device_events.filter(pl.col("kind") == "memcpy").drop_nulls("dur_ns").sort("start_ns").collect()
+    if work.is_empty():
+        raise MissingData("the trace holds no copies")
+    name = pl.col("name").cast(pl.String)
+    direction: pl.Expr = pl.lit("unknown")
+    for label, pattern in reversed(DIRECTIONS):
+        direction = pl.when(name.str.contains(pattern)).then(pl.lit(label)).otherwise(direction)
+    host_memory = (
+        pl.when(direction.is_in(["device-to-device", "peer-to-peer"]))
+        .then(None)
+        .when(name.str.contains("(?i)pageable"))
+        .then(pl.lit("pageable"))
+        .when(name.str.contains("(?i)pinned"))
+        .then(pl.lit("pinned"))
+        .otherwise(pl.lit("unknown"))
+    )
+    labelled = work.with_columns(direction=direction.cast(pl.Categorical), host_memory=host_memory.cast(pl.Categorical))
+    return with_launch(labelled, launches).select(column.name for column in TABLES["copies"])

@@ -1,0 +1,16 @@
+"""Which Python functions ran, with the file and line of each."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyze.errors import MissingData
+from analyze.schema import TABLES
+
+
+def python_calls(python_events: pl.LazyFrame) -> pl.DataFrame:
+    """Python calls in start order."""
+    events = python_events.drop_nulls("dur_ns").sort("start_ns").collect()
+    if events.is_empty():
+        raise MissingData("the trace was recorded without stacks (with_stack=True records them)")
+    return events.select([column.name for column in TABLES["python_calls"]])
