@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import difflib
-import subprocess
 import sys
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -184,6 +181,9 @@ def detectors() -> None:
 @app.command(name="app")
 def browse(port: Annotated[int, typer.Option(help="Local port.", min=1, max=65535)] = 8501) -> None:
     """Open the web app, reachable from this machine only."""
+    import subprocess
+    from importlib.util import find_spec
+
     if find_spec("streamlit") is None:
         raise InputError("the app needs streamlit: pip install 'stepscope[app]'")
     command = [sys.executable, "-m", "streamlit", "run", str(_app_file())]
@@ -192,6 +192,8 @@ def browse(port: Annotated[int, typer.Option(help="Local port.", min=1, max=6553
 
 
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version("stepscope")
     except metadata.PackageNotFoundError:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import polars as pl
 
 from analyze.errors import GateFailed, GateUndecided, InputError, MissingData, NotComparable
 
@@ -123,11 +124,13 @@ def _must_be_comparable(base: Report, new: Report) -> None:
 
 
 def _steps(report: Report) -> Steps:
-    """Return the per-step times in ns, in order."""
+    """Return the per-step times in ns, in order: of the unprofiled steps where the report speaks of those."""
     try:
-        steps = report.table("step_time")["step_ns"].drop_nulls().cast(float).to_numpy()
+        frame = report.table("step_time").drop_nulls("step_ns")
     except MissingData as error:
         raise NotComparable(f"{report.source} has no per-step times: {error}") from error
+    profiled = report.summary.step_time is not None and report.summary.step_time.profiled
+    steps = frame.filter(pl.col("profiled") == profiled)["step_ns"].cast(float).to_numpy()
     if not steps.size or steps.mean() <= 0:
         raise NotComparable(f"{report.source} has no step times above zero")
     return np.asarray(steps)

@@ -163,9 +163,10 @@ def quality(*rows: tuple[str, int, str]) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=empty(DATA_QUALITY).schema, orient="row")
 
 
-def steps_of(*times_ms: float) -> pl.DataFrame:
+def steps_of(*times_ms: float, profiled: bool = False) -> pl.DataFrame:
     """A `step_time` table."""
-    return pl.DataFrame({"step": range(10, 10 + len(times_ms)), "step_ns": [round(ms * MS) for ms in times_ms]})
+    steps = {"step": range(10, 10 + len(times_ms)), "step_ns": [round(ms * MS) for ms in times_ms]}
+    return pl.DataFrame(steps).with_columns(profiled=pl.lit(profiled))
 
 
 def gpu_report() -> Report:

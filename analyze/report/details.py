@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from analyze.findings.model import confidence_word
-from analyze.report.amounts import Scale, percent, quantity, severity_of, share_of_step
+from analyze.report.amounts import Scale, counted, percent, quantity, severity_of, share_of_step
 from analyze.report.plain_text import clipped, columns, shown, wrapped
 from analyze.report.step_parts import glyph, part_name, step_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import polars as pl
 
@@ -75,23 +75,31 @@ def _parts(summary: Summary, scale: Scale) -> Iterator[Line]:
 
 
 def _totals(summary: Summary, scale: Scale, width: int) -> Iterator[Line]:
+    said = totals(summary, scale)
+    if said:
+        yield ()
+    for sentence in said:
+        yield from _text(sentence, width)
+
+
+def totals(summary: Summary, scale: Scale) -> list[str]:
+    """What the parts do not show: shares of busy time, the step after all fixes, where its time comes from."""
     known = {
         "device busy": summary.device_busy_fraction,
         "busy without collectives": summary.busy_without_collectives_fraction,
     }
-    said = [f"{name} {percent(share)}" for name, share in known.items() if share is not None]
+    shares = [f"{name} {percent(share)}" for name, share in known.items() if share is not None]
+    said = [", ".join(shares)] if shares else []
     if summary.after_all_fixes_ns is not None:
         said.append(f"all replayed fixes together would make the step {scale.ms(summary.after_all_fixes_ns)} ms")
     if summary.floor_ns is not None:
         said.append(f"with a device that never idles it would take {scale.ms(summary.floor_ns)} ms")
     if summary.step_time is not None:
         time = summary.step_time
-        said.append(f"step times are from the {time.source}: mean {scale.ms(time.mean_ns)} ms of {time.count:,}")
+        said.append(f"step time from {time.source}: mean {scale.ms(time.mean_ns)} ms of {counted(time.count, 'step')}")
         if time.profiled_mean_ns is not None:
             said[-1] += f", {scale.ms(time.profiled_mean_ns)} ms under the profiler"
-    if said:
-        yield ()
-        yield from _text("; ".join(said) + ".", width)
+    return said
 
 
 def _finding(index: int, finding: Finding, report: Report, scale: Scale, width: int) -> Iterator[Line]:
@@ -175,14 +183,15 @@ def _ranks(report: Report, width: int) -> Iterator[Line]:
 def _checks(report: Report, width: int) -> Iterator[Line]:
     if report.skipped:
         yield from _heading("Not checked")
-    for reason, ids in _by_reason(report).items():
+    for reason, ids in reasons_of_skipped(report).items():
         yield from _text(f"{reason}: {', '.join(ids)}", width)
     if report.clear:
         yield from _heading("Checked, nothing found")
         yield from _text(", ".join(report.clear), width)
 
 
-def _by_reason(report: Report) -> Mapping[str, list[str]]:
+def reasons_of_skipped(report: Report) -> dict[str, list[str]]:
+    """Ids of the detectors that could not look, by reason."""
     reasons: dict[str, list[str]] = {}
     for detector, reason in report.skipped:
         reasons.setdefault(reason, []).append(detector)
