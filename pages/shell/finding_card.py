@@ -1,0 +1,54 @@
+"""One finding as a card: what it is, what it gives back, where, how to fix it, and the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from analyze.report.card import card
+from pages.shell.markup import line, prose, safe
+from pages.shell.table import show_table
+
+if TYPE_CHECKING:
+    from analyze.findings.model import Finding, Report
+
+COLOURS = {"high": "#d1495b", "medium": "#e08428", "low": "#8590a2"}
+
+
+def finding_card(finding: Finding, report: Report, number: int | None = None) -> None:
+    """Show one finding."""
+    said = card(finding, report)
+    with st.container(border=True):
+        _head(said.title if number is None else f"{number}. {said.title}", said.severity)
+        if said.gives_back:
+            line(said.gives_back, size="1.1rem", weight=600)
+        line(said.message)
+        line(" · ".join(said.how_sure), size=".92rem", faint=True)
+        if said.location:
+            line("Where", size=".92rem", faint=True)
+            st.code(said.location, language=None, wrap_lines=True)
+        if said.caveat:
+            line(f"Beware: {said.caveat}")
+        for index, remedy in enumerate(said.fix):
+            prose(f"{'Fix' if index == 0 else 'Or'}: {remedy.text}")
+            if remedy.code:
+                st.code(remedy.code, language="python", wrap_lines=True)
+        with st.expander("Evidence"):
+            prose(said.measured)
+            if finding.evidence.width:
+                show_table(finding.evidence)
+            if said.thresholds:
+                line("Thresholds: " + ", ".join(said.thresholds), size=".92rem", faint=True)
+
+
+def _head(title: str, severity: str) -> None:
+    colour = COLOURS.get(severity, COLOURS["low"])
+    badge = (
+        f"border:1px solid {colour};color:{colour};border-radius:1rem;padding:0 .55rem;font-size:.8rem;font-weight:600"
+    )
+    tag = f'<span style="{badge}">{safe(severity)}</span>' if severity else ""
+    style = (
+        "display:flex;gap:.7rem;align-items:center;flex-wrap:wrap;margin:0;padding:0;font-size:1.15rem;font-weight:650"
+    )
+    st.html(f'<h3 style="{style}">{safe(title)} {tag}</h3>')
