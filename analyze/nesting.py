@@ -1,7 +1,7 @@
-"""Which span encloses which on a lane, and which span encloses a moment: vectorised over all lanes at once.
+"""Which span encloses which on a lane, and which span encloses a moment: all lanes at once.
 
-Writers round start and duration separately, so a child may end a hair after its parent; order of starts decides, and a
-later sibling never becomes a child of a span that ended before it began.
+Writers round start and duration separately, so a child may end a hair after its parent. It stays a child, and its
+parent's end closes it: what follows is never counted as lying within it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,7 @@ def nest(lane: Ints, start: Ints, dur: Ints) -> Nesting:
     # an empty span still stands before what starts at the same moment
     end_key = start_key + np.maximum(dur, 1)
     order = np.lexsort((-dur, start_key))
-    sorted_start = start_key[order]
-    begun = np.arange(order.size, dtype=np.int64)
-    ended = np.searchsorted(np.sort(end_key), sorted_start, side="right")
-    depth_sorted = np.maximum(begun - ended, 0)
-    parent_sorted = _parents(depth_sorted, sorted_start, end_key[order])
+    parent_sorted, depth_sorted = _open_spans(start_key[order].tolist(), end_key[order].tolist())
     parent = np.full(order.size, -1, dtype=np.int64)
     has = parent_sorted >= 0
     parent[order[has]] = order[parent_sorted[has]]
@@ -49,19 +45,20 @@ def nest(lane: Ints, start: Ints, dur: Ints) -> Nesting:
     return Nesting(parent, depth, order, start_key, end_key, origin, stride)
 
 
-def _parents(depth: Ints, start: Ints, end: Ints) -> Ints:
-    """Position of each span's parent: the latest earlier span one level up that is still open."""
-    parent = np.full(depth.size, -1, dtype=np.int64)
-    above = np.flatnonzero(depth == 0)
-    for level in range(1, int(depth.max()) + 1 if depth.size else 0):
-        here = np.flatnonzero(depth == level)
-        if above.size and here.size:
-            slot = np.searchsorted(above, here) - 1
-            candidate = above[np.maximum(slot, 0)]
-            is_open = (slot >= 0) & (end[candidate] > start[here])
-            parent[here] = np.where(is_open, candidate, -1)
-        above = here
-    return parent
+def _open_spans(starts: list[int], ends: list[int]) -> tuple[Ints, Ints]:
+    """Parent (position, -1 at the top) and depth of spans sorted by start, from a stack of those still open."""
+    parents, depths = [], []
+    stack: list[int] = []
+    stack_ends: list[int] = []
+    for position, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        while stack and stack_ends[-1] <= start:
+            stack.pop()
+            stack_ends.pop()
+        parents.append(stack[-1] if stack else -1)
+        depths.append(len(stack))
+        stack_ends.append(min(end, stack_ends[-1]) if stack else end)
+        stack.append(position)
+    return np.array(parents, dtype=np.int64), np.array(depths, dtype=np.int64)
 
 
 def innermost(nesting: Nesting, lane: Ints, time: Ints) -> Ints:
