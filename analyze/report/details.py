@@ -130,7 +130,8 @@ def _worth(finding: Finding, report: Report, scale: Scale, severity: str) -> Ite
         of_step = "" if share is None else f", {percent(share)} of it"
         bounds = scale.span(finding.step_saving_low_ns, finding.step_saving_high_ns)
         yield f"saves {scale.ms(finding.step_saving_ns)} ms of each step ({bounds}){of_step}"
-    yield f"severity {severity}"
+    if finding.step_saving_ns is not None or finding.severity is not None:
+        yield f"severity {severity}"
     basis = f", {finding.basis}" if finding.basis else ""
     yield f"confidence {finding.confidence:.2f} ({confidence_word(finding.confidence)}){basis}"
     if finding.rank is not None:

@@ -25,7 +25,7 @@ TOP = 3
 LABEL_WIDTH = 8
 BAR_WIDTH = 14
 #: the least that is kept for why checks were skipped
-REASON_WIDTH = 20
+REASON_WIDTH = 14
 #: no single name takes the first line for itself
 NAME_WIDTH = 32
 #: shown in the first line where they are known, in this order
@@ -166,7 +166,7 @@ def trust_pieces(report: Report) -> list[str]:
     if report.info is not None:
         has = {"shapes": report.info.has_shapes, "stacks": report.info.has_stacks, "memory": report.info.has_memory}
         lacking = [name for name, present in has.items() if not present]
-        pieces += [f"trace lacks {', '.join(lacking)}"] if lacking else []
+        pieces += [f"no {', '.join(lacking)}"] if lacking else []
     pieces += [f"{shown(cause)} {count:,}" for cause, count in report.data_quality.select("cause", "count").iter_rows()]
     if report.set_aside:
         pieces.append(f"{counted(len(report.set_aside), 'file')} set aside")
@@ -179,6 +179,8 @@ def unchecked_pieces(report: Report) -> list[str]:
         return [f"none of {len(report.outcomes)} checks"]
     reasons = Counter(reason for _, reason in report.skipped)
     pieces = [f"{len(report.skipped)} of {len(report.outcomes)} checks"]
+    if len(reasons) == 1:
+        return [*pieces, shown(next(iter(reasons)))]
     return pieces + [f"{shown(reason)} ({count})" for reason, count in reasons.most_common()]
 
 
@@ -186,12 +188,13 @@ def _shrinking(pieces: list[str], after_first: str) -> Iterator[str]:
     for kept in range(len(pieces), 1, -1):
         more = f" +{len(pieces) - kept} more" if kept < len(pieces) else ""
         yield f"{pieces[0]}{after_first}{', '.join(pieces[1:kept])}{more}"
+    yield f"{pieces[0]} +{len(pieces) - 1} more" if len(pieces) > 1 else pieces[0]
     yield pieces[0]
 
 
 def _joined(trust: list[str], skipped: list[str], room: int) -> str:
     """Trust and skipped checks in one line: reasons are clipped before what limits trust is left out."""
-    checks = f"; {skipped[0]} skipped"
+    checks = f"; {skipped[0].removesuffix(' checks')} skipped"
     head = first_fitting(_shrinking(trust, ", "), room - columns(checks) - (REASON_WIDTH if skipped[1:] else 0))
     reasons = f": {', '.join(skipped[1:])}" if skipped[1:] else ""
     return head + clipped(checks + reasons, room - columns(head))

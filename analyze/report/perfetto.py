@@ -1,4 +1,4 @@
-"""The analysed window as a small Chrome-format trace: steps, device work, idle time with its cause, what findings saw."""
+"""The analysed window as a small Chrome-format trace: steps, device work, idle time by cause, what findings saw."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: device work beyond this many items is thinned to the longest: the file stays a few MB and opens at once
 DEVICE_ITEMS = 50_000
 STEPS_PROCESS, FINDINGS_PROCESS, FIRST_DEVICE_PROCESS = 1, 2, 10
-#: thread of a device's idle time, below any stream
-IDLE_THREAD = -1
+#: thread of a device's idle time; its streams follow
+IDLE_THREAD = 0
 ARGUMENTS = ("step", "kind", "bytes", "direction", "host_memory", "op", "rank")
 
 
@@ -74,11 +74,12 @@ def _devices(work: pl.DataFrame, gaps: pl.DataFrame, origin: int) -> Iterator[Ev
         mine, idle = (frame.filter(pl.col("device") == device) for frame in (work, gaps))
         streams = mine["stream"].unique().drop_nulls().sort().to_list() if mine.height else []
         names = {IDLE_THREAD: "idle, by cause"} if idle.height else {}
-        yield from _named(process, f"Device {device}", names | {stream: f"stream {stream}" for stream in streams})
+        names |= {thread: f"stream {stream}" for thread, stream in enumerate(streams, IDLE_THREAD + 1)}
+        yield from _named(process, f"Device {device}", names)
         if idle.height:
             yield from _slices(idle.with_columns(name=pl.col("cause").cast(pl.String)), origin, process, IDLE_THREAD)
-        for stream in streams:
-            yield from _slices(mine.filter(pl.col("stream") == stream), origin, process, stream)
+        for thread, stream in enumerate(streams, IDLE_THREAD + 1):
+            yield from _slices(mine.filter(pl.col("stream") == stream), origin, process, thread)
 
 
 def _findings(findings: Iterable[Finding], origin: int) -> Iterator[Event]:
@@ -88,7 +89,7 @@ def _findings(findings: Iterable[Finding], origin: int) -> Iterator[Event]:
         yield from _named(FINDINGS_PROCESS, "Findings", {})
     for finding in placed:
         for index, row in enumerate(finding.evidence.drop_nulls("start_ns").to_dicts()):
-            event = {"name": finding.detector, "cat": finding.detector, "id": f"{finding.detector} {index}"}
+            event: Event = {"name": finding.detector, "cat": finding.detector, "id": f"{finding.detector} {index}"}
             event |= {"pid": FINDINGS_PROCESS, "tid": 0, "ts": (row["start_ns"] - origin) / 1000}
             arguments = json_value({**row, "message": finding.message})
             if row.get("dur_ns") is None:
