@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,11 +27,12 @@ def main(argv: list[str] | None = None) -> int:
     """Record a run and return the exit status: the script's own, 2 for unusable arguments, 130 after Ctrl-C."""
     argv = sys.argv[1:] if argv is None else argv
     ours, script = _split(argv)
-    parser = _parser()
-    options = parser.parse_args(ours)
+    options = _parser().parse_args(ours)
+    # the profiler's library writes its own progress to stderr; it reads this when torch is loaded
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     command = ["stepscope", "collect", *argv]
     if script is not None:
-        return _record_script(parser, options, script, command)
+        return _record_script(options, script, command)
     return _record_workload(options, command)
 
 
@@ -95,7 +97,6 @@ def _record_workload(options: argparse.Namespace, command: Sequence[str]) -> int
         return _refuse("--expect-steps belongs to a script; the built-in workload takes --steps")
     try:
         from collect.workloads import image_classifier
-        import torchvision  # noqa: F401 - asked for here, where its absence can be explained
     except ImportError as error:
         return _refuse(f"the built-in workload needs torch and torchvision ({error}): pip install 'stepscope[train]'")
     given = {name: getattr(options, name) for name in _OF_WORKLOAD if name != "workload"}
@@ -111,7 +112,7 @@ def _record_workload(options: argparse.Namespace, command: Sequence[str]) -> int
             progress=progress,
             command=command,
         )
-    except (image_classifier.UnusableOptions, ValueError) as error:
+    except (image_classifier.UnusableOptionsError, ValueError) as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -120,15 +121,29 @@ def _record_workload(options: argparse.Namespace, command: Sequence[str]) -> int
     return 0
 
 
-def _record_script(
-    parser: argparse.ArgumentParser, options: argparse.Namespace, script: list[str], command: Sequence[str]
-) -> int:
+def _record_script(options: argparse.Namespace, words: Sequence[str], command: Sequence[str]) -> int:
+    from collect.recorder import Recorder
+    from collect.script import UnusableScriptError, parse_script, run_script
+
     refused = [name for name in _OF_WORKLOAD if getattr(options, name) is not None]
     if refused:
         flag = "--" + refused[0].replace("_", "-")
         return _refuse(f"{flag} belongs to the built-in workload; give a script's own options after its name")
-    del parser
-    raise NotImplementedError(script, command)
+    try:
+        script = parse_script(words)
+        recorder = Recorder(
+            options.out,
+            label=script.label,
+            steps=options.expect_steps,
+            baseline_steps=options.baseline_steps,
+            profile=not options.no_profile,
+            telemetry=not options.no_telemetry,
+            options={"script": script.name, "module": script.is_module, "arguments": list(script.arguments)},
+            command=command,
+        )
+    except (UnusableScriptError, ValueError) as error:
+        return _refuse(str(error))
+    return run_script(script, recorder)
 
 
 def _refuse(text: str) -> int:

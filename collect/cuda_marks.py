@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import torch
+from typing import Any
 
 _MS_NS = 1_000_000
 
@@ -13,7 +10,7 @@ _MS_NS = 1_000_000
 class CudaMark:
     """An event behind the work queued so far, and the loss copied to the host just before it."""
 
-    def __init__(self, event: torch.cuda.Event, loss: Any) -> None:  # noqa: ANN401
+    def __init__(self, event: Any, loss: Any) -> None:  # noqa: ANN401 - torch.cuda.Event is untyped
         self._event = event
         self._loss = loss
 
@@ -23,7 +20,8 @@ class CudaMark:
 
     def since(self, earlier: CudaMark) -> int:
         """Return nanoseconds since an earlier event; events resolve half a microsecond."""
-        return round(earlier._event.elapsed_time(self._event) * _MS_NS)  # noqa: SLF001
+        elapsed_ms: float = earlier._event.elapsed_time(self._event)
+        return round(elapsed_ms * _MS_NS)
 
     def loss(self) -> float | None:
         """Return the loss that came with the mark."""
@@ -50,7 +48,8 @@ class CudaDevice:
         if torch.cuda.is_current_stream_capturing():
             return None
         on_host = _copy_without_waiting(loss)
-        event = torch.cuda.Event(enable_timing=True)
+        new_event: Any = torch.cuda.Event
+        event = new_event(enable_timing=True)
         event.record()
         return CudaMark(event, on_host)
 

@@ -34,12 +34,12 @@ class GarbageMarks:
 
     def _on_collection(self, phase: str, info: dict[str, int]) -> None:
         if phase == "stop" and self._open is not None:
-            annotation, self._open = self._open, None
-            annotation.__exit__(None, None, None)
+            opened, self._open = self._open, None
+            opened.__exit__(None, None, None)
         # a data-loading worker forked during a window inherits this callback, but not the profiler
         elif phase == "start" and self.active and os.getpid() == self._process:
             from torch.profiler import record_function
 
-            annotation = record_function(NAME, f"generation {info['generation']}")
+            annotation: Any = record_function(NAME, f"generation {info['generation']}")
             annotation.__enter__()
             self._open = annotation

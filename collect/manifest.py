@@ -37,6 +37,7 @@ class Manifest:
             "host": machine.describe_host(),
             "device": None,
             "devices": [],
+            "current_device_index": None,
             "rank": placement.rank,
             "local_rank": placement.local_rank,
             "world_size": placement.world_size,
@@ -91,5 +92,6 @@ class Manifest:
         if not self.fields["devices"]:
             self.fields["devices"] = machine.describe_devices()
         self.fields["device"] = "cuda"
+        self.fields["current_device_index"] = torch.cuda.current_device()
         self.fields["peak_memory_allocated_bytes"] = torch.cuda.max_memory_allocated()
         self.fields["peak_memory_reserved_bytes"] = torch.cuda.max_memory_reserved()

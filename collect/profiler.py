@@ -8,6 +8,7 @@ is thrown away: device events are often missing from it.
 
 from __future__ import annotations
 
+import gzip
 import logging
 import shutil
 from dataclasses import dataclass
@@ -171,8 +172,6 @@ def _with_sync_records() -> Any:  # noqa: ANN401
 
 
 def _compress(plain: Path, packed: Path) -> None:
-    import gzip
-
     with plain.open("rb") as source, gzip.open(packed, "wb", compresslevel=_COMPRESSION) as target:
         shutil.copyfileobj(source, target, _COPY_BYTES)
 

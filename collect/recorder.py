@@ -1,43 +1,44 @@
 """Record a training loop: every step's times, two profiler windows, telemetry, a manifest.
 
-    with Recorder("runs/mine", batch_size=64) as recorder:
-        for batch in recorder.watch(loader):
-            loss = train(batch)
-            recorder.step(loss=loss)
-            if recorder.done:
-                break
+with Recorder("runs/mine", batch_size=64) as recorder:
+    for batch in recorder.watch(loader):
+        loss = train(batch)
+        recorder.step(loss=loss)
+        if recorder.done:
+            break
 """
 
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from collect.batches import batch_samples, loader_steps, prefetched_batches
-from collect.cuda_marks import CudaDevice
+from collect.batches import loader_steps, prefetched_batches
 from collect.endings import Ending, TerminationHandler, ending_of
 from collect.gc_marks import GarbageMarks
-from collect.machine import cuda_in_use, host_name
+from collect.input_feed import InputFeed
+from collect.machine import host_name
 from collect.manifest import Manifest
-from collect.profiler import WINDOWS, Windows
 from collect.progress import choose_progress
 from collect.ranks import placement
-from collect.run_directory import default_directory, free_directory, steps_name, telemetry_name, trace_name
+from collect.run_directory import default_directory, free_directory, steps_name, telemetry_name
 from collect.schedule import Limits, Schedule, fit
+from collect.stages import Stages
 from collect.step_clock import StepClock
 from collect.step_log import StepLog
 from collect.telemetry.process import SamplerProcess
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from typing_extensions import Self
+
     from collect.progress import Progress
-    from collect.schedule import Stage
 
 Batch = TypeVar("Batch")
 
@@ -49,8 +50,8 @@ class Recorder:
     """Records the loop that runs while it is open.
 
     `out` is the run directory (default `runs/<timestamp>-<label>`); where this rank recorded a run there before, a
-    number is appended, so that a notebook cell can be run again. `steps` says how long the loop is, where that is known:
-    a short one gets shorter stretches. `options` are kept in the manifest as they are.
+    number is appended, so that a notebook cell can be run again. `steps` says how long the loop is, where that is
+    known: a short one gets shorter stretches. `options` are kept in the manifest as they are.
     Raises ValueError where ranks on several hosts cannot agree on a folder by themselves.
     """
 
@@ -88,9 +89,7 @@ class Recorder:
         self._command = list(sys.argv if command is None else command)
         self._progress = progress or choose_progress(rank=self.placement.rank, bar=False)
         self._telemetry = telemetry
-        limits, shrunk = fit(
-            Limits(baseline_steps=baseline_steps, fixed=not self.placement.is_alone, windows=profile), steps
-        )
+        limits, shrunk = fit(Limits(baseline_steps=baseline_steps, fixed=not self.placement.is_alone, windows=profile), steps)
         self._limits = limits
         self._notes += shrunk
         self._marks = GarbageMarks()
@@ -103,7 +102,12 @@ class Recorder:
         """Whether nothing more is to be recorded; the loop may go on, its steps are still logged."""
         return self._schedule.done
 
-    def __enter__(self) -> Recorder:
+    @property
+    def steps_taken(self) -> int:
+        """Steps closed so far."""
+        return self._step
+
+    def __enter__(self) -> Self:
         """Create the run directory and start everything that runs beside the loop."""
         if self._is_open:
             raise RuntimeError("this recorder is open already")
@@ -114,14 +118,15 @@ class Recorder:
             self._notes.append("another recorder is open in this process: no profiler windows")
         self._schedule = Schedule(limits=self._limits)
         self._manifest = Manifest(self.out, self.placement, self._facts, self._command)
-        self._windows = Windows(self._marks)
         self._log = StepLog(self.out / steps_name(self.placement.rank))
         self._clock = StepClock(self._log.write)
-        self._step = self._first_of_window = 0
+        self._stages = Stages(self._schedule, self._clock, self._manifest, self._marks, self.out, self.placement.rank)
+        self._feed = InputFeed()
+        self._step = 0
         self._paused = self._idle_said = False
-        self._forget_batches()
-        self._epoch_left: int | None = None
-        self._epoch_batches: int | None = None
+        #: no step was closed since the clock was started
+        self._fresh = True
+        self._keep_notes()
         self._manifest.write()
         self._sampler = self._start_sampler()
         self._termination.install()
@@ -131,12 +136,10 @@ class Recorder:
         _open.append(self)
         atexit.register(self._close_at_exit)
         self._progress.stage(self._schedule.stage.name, 0)
-        self._begin_stretch(self._schedule.stage)
+        self._stages.begin_stretch()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close; the exception, if any, goes on."""
         del kind, trace
         self.close(ending_of(error))
@@ -171,36 +174,30 @@ class Recorder:
             # a step outside `watch`, after an epoch of it: its start is not known
             self.begin_epoch()
             return
-        stage = self._schedule.stage
-        self._windows.end_step()
-        host_dur_ns = self._clock.end_step(
-            self._step, stage.phase, self._wait_ns, self._samples if samples is None else samples, loss
-        )
+        self._fresh = False
+        stage, feed = self._schedule.stage, self._feed
+        self._stages.windows.end_step()
+        samples = feed.samples if samples is None else samples
+        host_dur_ns = self._clock.end_step(self._step, stage.phase, feed.wait_ns, samples, loss)
         self._step += 1
-        per_step = max(1, self._batches)
-        left, total = self._epoch_left, self._epoch_batches
-        changed = self._schedule.advance(
-            host_dur_ns,
-            None if left is None else left // per_step,
-            None if total is None else total // per_step,
-        )
-        self._forget_batches()
+        changed = self._schedule.advance(host_dur_ns, feed.steps_left, feed.epoch_steps)
+        feed.forget()
         if changed:
-            self._change_stage(stage, self._schedule.stage)
+            self._stages.change(stage, self._step)
+            self._say_stage()
         elif stage.phase == "idle" and not self._idle_said:
             self._idle_said = True
             self._progress.stage(stage.name, self._step)
-        self._windows.begin_step(self._step)
+        self._stages.windows.begin_step(self._step)
         self._progress.step(self._step, self._schedule.steps_to_go)
 
     def took_batch(self, wait_ns: int, batch: Any, left: int | None, total: int | None) -> None:  # noqa: ANN401
         """Count a batch that came in: how long it was waited for, how many its epoch still has, and has in all."""
-        self._wait_ns += wait_ns
-        self._batches += 1
-        self._epoch_left, self._epoch_batches = left, total
-        samples = batch_samples(batch)
-        if samples is not None:
-            self._samples = samples + (self._samples or 0)
+        self._feed.took(wait_ns, batch, left, total)
+
+    def waited(self, wait_ns: int) -> None:
+        """Count a wait for input that brought no batch yet: a loader that starts its workers."""
+        self._feed.wait_ns += wait_ns
 
     def expect_prefetch(self, loader: Any) -> None:  # noqa: ANN401
         """Learn how many batches the loader hoards while the loop stands still."""
@@ -215,11 +212,14 @@ class Recorder:
             self._clock.end()
 
     def begin_epoch(self) -> None:
-        """Start the clock again, and a step with it; without a pause, do nothing."""
-        if self._is_open and self._paused:
-            self._paused = False
-            self._forget_batches()
-            self._begin_stretch(self._schedule.stage)
+        """Start the clock, and a step with it, after a pause; and once more if no step has come of it since.
+
+        The latter is a loader that fed an evaluation, or whatever else a script did before its first step.
+        """
+        if self._is_open and (self._paused or self._fresh):
+            self._paused, self._fresh = False, True
+            self._feed.forget()
+            self._stages.begin_stretch()
 
     def close(self, ending: Ending | None = None) -> None:
         """End the recording and write the manifest. Idempotent."""
@@ -230,7 +230,8 @@ class Recorder:
         atexit.unregister(self._close_at_exit)
         ending = ending or Ending(status="done", code=0)
         try:
-            self._finish_stretch(ending)
+            # after a failure the device may be unusable, and waiting for it may fail as well
+            self._stages.abandon(wait=ending.status != "failed")
         finally:
             self._marks.remove()
             self._termination.remove()
@@ -246,14 +247,6 @@ class Recorder:
         """Keep a remark in the manifest."""
         self._manifest.note(text)
 
-    def _finish_stretch(self, ending: Ending) -> None:
-        if self._schedule.stage.profiling in WINDOWS:
-            self._manifest.note(f"the run ended inside window '{self._schedule.stage.name}': its trace was dropped")
-        # after a failure the device may be unusable, and waiting for it may fail as well
-        if ending.status != "failed":
-            self._clock.end()
-        self._windows.discard()
-
     def _write_end(self, ending: Ending) -> None:
         missing = self._schedule.missing
         if missing:
@@ -266,49 +259,13 @@ class Recorder:
     def _close_at_exit(self) -> None:
         self.close(Ending(status="interrupted", message="the process ended with the recorder open"))
 
-    def _forget_batches(self) -> None:
-        self._wait_ns = self._batches = 0
-        self._samples: int | None = None
-
-    def _change_stage(self, old: Stage, new: Stage) -> None:
-        if new.profiling in WINDOWS:
-            # armed a step ago: recording begins with the device as busy as it is
-            self._first_of_window = self._step
-            self._windows.start()
-        else:
-            self._clock.end()
-            self._close_window(old)
-            self._open_window(new)
-            self._begin_stretch(new)
-        self._manifest.fields["settled_at_step"] = self._schedule.settled_at_step
-        if new.phase != "idle":
-            self._progress.stage(new.name, self._step)
-
-    def _open_window(self, stage: Stage) -> None:
-        if stage.profiling == "off":
-            return
-        self._windows.arm(stage.profiling.removeprefix("arm_") if stage.profiling != "discard" else "times")
-        if stage.profiling == "discard":
-            self._windows.start()
-
-    def _close_window(self, stage: Stage) -> None:
-        self._windows.stop()
-        if stage.profiling in WINDOWS:
-            path = self.out / trace_name(self.placement.rank, stage.profiling)
-            if self._windows.export(path):
-                options = WINDOWS[stage.profiling]
-                self._manifest.add_window(stage.profiling, path.name, self._first_of_window, self._step - 1, options)
-            self._keep_notes()
-            self._manifest.write()
-        self._windows.discard()
-
-    def _begin_stretch(self, stage: Stage) -> None:
-        if self._clock.device is None and cuda_in_use():
-            self._clock.device = CudaDevice()
-        self._clock.begin(marking=stage.profiling == "off")
+    def _say_stage(self) -> None:
+        # a loop that ends when the recorder has enough would make this the last word of a run that is over
+        if self._schedule.stage.phase != "idle":
+            self._progress.stage(self._schedule.stage.name, self._step)
 
     def _keep_notes(self) -> None:
-        for text in (*self._notes, *self._schedule.notes, *self._windows.notes):
+        for text in (*self._notes, *self._schedule.notes, *self._stages.windows.notes):
             self._manifest.note(text)
 
     def _start_sampler(self) -> SamplerProcess | None:

@@ -118,9 +118,7 @@ def _stages(limits: Limits) -> tuple[Stage, ...]:
         Stage(name="times", phase="times", profiling="times", steps=limits.times_steps),
         refill,
         Stage(name="arm explanations", phase="warmup", profiling="arm_explanations", steps=_ARM_STEPS),
-        Stage(
-            name="explanations", phase="explanations", profiling="explanations", steps=limits.explanations_steps
-        ),
+        Stage(name="explanations", phase="explanations", profiling="explanations", steps=limits.explanations_steps),
         refill,
         Stage(name="baseline after", phase="baseline"),
         idle,

@@ -177,9 +177,7 @@ class NvmlProbe:
             "memory": memory,
             "power_w": lambda h: {"power_w": nvml.nvmlDeviceGetPowerUsage(h) / _MILLI},
             "energy_j": lambda h: {"energy_j": nvml.nvmlDeviceGetTotalEnergyConsumption(h) / _MILLI},
-            "temperature_c": lambda h: {
-                "temperature_c": nvml.nvmlDeviceGetTemperature(h, nvml.NVML_TEMPERATURE_GPU)
-            },
+            "temperature_c": lambda h: {"temperature_c": nvml.nvmlDeviceGetTemperature(h, nvml.NVML_TEMPERATURE_GPU)},
             "sm_clock_mhz": lambda h: {"sm_clock_mhz": nvml.nvmlDeviceGetClockInfo(h, nvml.NVML_CLOCK_SM)},
             "memory_clock_mhz": lambda h: {"memory_clock_mhz": nvml.nvmlDeviceGetClockInfo(h, nvml.NVML_CLOCK_MEM)},
             "throttle_reasons": throttling,

@@ -1,7 +1,7 @@
 """Start the sampler beside the training process, and end it.
 
-The sampler is an ordinary new process: never a fork of this one (which holds CUDA and threads), never a spawn that would
-import the user's main module again. It ends when told to, and also when this process is gone.
+The sampler is an ordinary new process: never a fork of this one (which holds CUDA and threads), never a spawn that
+would import the user's main module again. It ends when told to, and also when this process is gone.
 """
 
 from __future__ import annotations

@@ -11,10 +11,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+import torchvision
+from torch.utils.data import DataLoader, DistributedSampler
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
+
 from collect.machine import usable_cores
 from collect.ranks import Placement, placement
 from collect.recorder import Recorder
-from collect.workloads.images import CLASSES, generated_images
+from collect.workloads.images import generated_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +39,7 @@ _STORED_MARGIN = 1.15
 _MOST_WORKERS = 16
 
 
-class UnusableOptions(ValueError):
+class UnusableOptionsError(ValueError):
     """The options ask for what this machine, or torchvision, does not have."""
 
 
@@ -54,17 +60,15 @@ class Options:
 
 
 def decide(options: Options, cores: int | None = None) -> tuple[Options, list[str]]:
-    """Fill in what was left to the machine, and say where sizes were shrunk for it. Raises UnusableOptions."""
-    import torch
-
+    """Fill in what was left to the machine, and say where sizes were shrunk for it. Raises UnusableOptionsError."""
     cores = usable_cores() if cores is None else cores
     device = options.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
-        raise UnusableOptions("--device cuda: PyTorch finds no usable CUDA device here; use --device cpu")
+        raise UnusableOptionsError("--device cuda: PyTorch finds no usable CUDA device here; use --device cpu")
     if device == "cpu" and options.precision == "fp16":
-        raise UnusableOptions("--precision fp16 needs a GPU; use bf16 or fp32 on a CPU")
+        raise UnusableOptionsError("--precision fp16 needs a GPU; use bf16 or fp32 on a CPU")
     image_size, batch_size, images = _sizes(device, cores)
     chosen = replace(
         options,
@@ -106,7 +110,7 @@ def run(
 ) -> Path:
     """Train until the recording is complete, or for `steps` steps, and return the run directory.
 
-    Raises UnusableOptions before anything is written.
+    Raises UnusableOptionsError before anything is written.
     """
     options, notes = decide(options)
     where = placement()
@@ -136,8 +140,6 @@ class _Job:
     """Model, data and optimizer of one rank."""
 
     def __init__(self, options: Options, where: Placement) -> None:
-        import torch
-
         torch.manual_seed(_SEED)
         self._options = options
         self._device = torch.device(f"cuda:{where.local_rank}" if options.device == "cuda" else "cpu")
@@ -149,11 +151,9 @@ class _Job:
 
     def train(self, recorder: Recorder) -> None:
         """Take steps until the recorder has enough, or as many as were asked for."""
-        taken = 0
-        for images, labels in recorder.watch(self._loader):
+        for taken, (images, labels) in enumerate(recorder.watch(self._loader), start=1):
             loss = self._step(images, labels)
             recorder.step(loss=loss)
-            taken += 1
             if taken == self._options.steps or (self._options.steps is None and recorder.done):
                 return
 
@@ -169,8 +169,6 @@ class _Job:
         return loss
 
     def _autocast(self) -> Any:  # noqa: ANN401 - a context manager of torch
-        import torch
-
         if self._options.precision == "fp32":
             return contextlib.nullcontext()
         dtype = torch.bfloat16 if self._options.precision == "bf16" else torch.float16
@@ -183,8 +181,6 @@ def _process_group(options: Options, where: Placement) -> Iterator[None]:
     if where.is_alone:
         yield
         return
-    import torch
-
     if options.device == "cuda":
         torch.cuda.set_device(where.local_rank)
     torch.distributed.init_process_group("nccl" if options.device == "cuda" else "gloo")
@@ -196,12 +192,11 @@ def _process_group(options: Options, where: Placement) -> Iterator[None]:
 
 def _model(options: Options, where: Placement, device: Any, classes: int) -> Any:  # noqa: ANN401 - a torch module
     import torch
-    import torchvision
 
     try:
         model = torchvision.models.get_model(options.model, weights=None, num_classes=classes)
     except ValueError as error:
-        raise UnusableOptions(f"--model {options.model}: {error}") from error
+        raise UnusableOptionsError(f"--model {options.model}: {error}") from error
     model = model.to(device)
     if where.is_alone:
         return model
@@ -210,10 +205,6 @@ def _model(options: Options, where: Placement, device: Any, classes: int) -> Any
 
 
 def _loader(options: Options, where: Placement) -> Any:  # noqa: ANN401 - a DataLoader
-    import torch
-    from torchvision.datasets import ImageFolder
-    from torchvision.transforms import v2
-
     size = options.image_size or 0
     transform = v2.Compose(
         [
@@ -227,8 +218,8 @@ def _loader(options: Options, where: Placement) -> Any:  # noqa: ANN401 - a Data
     try:
         dataset = ImageFolder(str(_images(options, where)), transform=transform)
     except FileNotFoundError as error:
-        raise UnusableOptions(f"--data {options.data}: {error}") from error
-    return torch.utils.data.DataLoader(
+        raise UnusableOptionsError(f"--data {options.data}: {error}") from error
+    return DataLoader(
         dataset,
         batch_size=options.batch_size,
         sampler=_EndlessSampler(dataset, where),
@@ -242,8 +233,6 @@ def _loader(options: Options, where: Placement) -> Any:  # noqa: ANN401 - a Data
 def _images(options: Options, where: Placement) -> Path:
     if options.data is not None:
         return Path(options.data)
-    import torch
-
     count, size = options.images or 0, round((options.image_size or 0) * _STORED_MARGIN)
     if where.local_rank == 0:
         generated_images(count, size)
@@ -256,9 +245,7 @@ class _EndlessSampler:
     """One epoch after the other without an end, each shuffled anew, this rank's share of it."""
 
     def __init__(self, dataset: Any, where: Placement) -> None:  # noqa: ANN401 - an ImageFolder
-        from torch.utils.data import DistributedSampler
-
-        self._sampler = DistributedSampler(
+        self._sampler: DistributedSampler[Any] = DistributedSampler(
             dataset, num_replicas=where.world_size, rank=where.rank, shuffle=True, seed=_SEED, drop_last=False
         )
 

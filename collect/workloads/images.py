@@ -12,8 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from PIL import Image
+from platformdirs import user_cache_path
+
 if TYPE_CHECKING:
-    import numpy as np
+    from numpy.typing import NDArray
 
 CLASSES = 10
 _QUALITY = 90
@@ -41,15 +45,10 @@ def _caches() -> list[Path]:
     named = os.environ.get("STEPSCOPE_CACHE_DIR")
     if named:
         return [Path(named)]
-    from platformdirs import user_cache_path
-
     return [user_cache_path("stepscope"), Path(tempfile.gettempdir()) / "stepscope"]
 
 
 def _generate(folder: Path, count: int, size: int) -> None:
-    import numpy as np
-    from PIL import Image
-
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -68,10 +67,8 @@ def _generate(folder: Path, count: int, size: int) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def draw(label: int, size: int, random: np.random.Generator) -> np.ndarray:
-    """Return one image of a class: height × width × 3, 8 bits."""
-    import numpy as np
-
+def draw(label: int, size: int, random: np.random.Generator) -> NDArray[np.uint8]:
+    """Return one image of a class: height, width, 3 channels of 8 bits."""
     angle = np.pi * label / CLASSES
     rows, columns = np.mgrid[0:size, 0:size] / size
     cycles = 4 + 3 * (label % 3)
@@ -80,4 +77,5 @@ def draw(label: int, size: int, random: np.random.Generator) -> np.ndarray:
     tint = 0.5 + 0.5 * np.cos(2 * np.pi * (label / CLASSES + np.array([0.0, 1 / 3, 2 / 3])))
     picture = 110 + random.uniform(-20, 20) + 60 * stripes[..., None] * (0.4 + 0.6 * tint) + 30 * (tint - 0.5)
     picture = picture + random.normal(0, _NOISE, picture.shape)
-    return np.clip(picture, 0, 255).astype(np.uint8)
+    image: NDArray[np.uint8] = np.clip(picture, 0, 255).astype(np.uint8)
+    return image
