@@ -76,6 +76,12 @@ class Replay:
         """Reported step time that the replay at its own speed does not account for; negative where it overshoots."""
         return self.step_ns - self.played.step_ns
 
+    def trust(self, *, host_side: bool) -> float:
+        """Highest confidence of a saving replayed here: capped by the self-check and by unknown recording cost."""
+        self_check = 0.95 - 2.0 * min(self.error_fraction, 0.45)
+        unknown_cost = host_side and not self.baseline_known
+        return min(self_check, 0.7) if unknown_cost else self_check
+
     def step_after(self, edit: Edit, event_cost_ns: float | None = None) -> float:
         """Step time with the edit, scaled so that the unedited replay gives the reported step time."""
         cost = self.event_cost_ns[1] if event_cost_ns is None else event_cost_ns
@@ -144,7 +150,9 @@ def _calls(launches: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
 
 def _event_times(families: list[pl.LazyFrame], threads: pl.DataFrame) -> Ints:
     lanes = threads.lazy()
-    frames = [family.select("start_ns", "process", "thread").join(lanes, on=["process", "thread"], how="semi") for family in families]
+    frames = [
+        family.select("start_ns", "process", "thread").join(lanes, on=["process", "thread"], how="semi") for family in families
+    ]
     return pl.concat([frame.select("start_ns") for frame in frames]).collect()["start_ns"].sort().to_numpy()
 
 

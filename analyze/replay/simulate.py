@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: the window is played this often; the last pass is in steady state
 PASSES = 2
+#: runs shorter than this many calls, on average, are faster one call at a time
+SHORT_RUN = 40
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,17 @@ def simulate(program: Program, event_cost_ns: float = 0.0) -> Played:
     gap = np.maximum(program.gap - event_cost_ns * program.gap_events, 0.0)
     cost = np.maximum(program.cost - event_cost_ns * program.call_events, 0.0)
     runs = _runs(program)
+    stepwise = len(runs) * SHORT_RUN > gap.size
     host, free = 0.0, np.full(max(program.streams, 1), -np.inf)
     finish = 0.0
     for _ in range(PASSES):
         begin = finish
         state = _Pass(program, gap, cost, host, free)
-        for first, last in runs:
-            state.play(first, last)
+        if stepwise:
+            state.play_stepwise()
+        else:
+            for first, last in runs:
+                state.play(first, last)
         host, finish = state.host, max(state.host, float(free.max(initial=state.host)))
     return Played(
         step_ns=(finish - begin) / program.steps,
@@ -94,6 +100,33 @@ class _Pass:
             done = float(self.free.max()) if wait == EVERYTHING else float(self.work_end[wait])
             self.host = max(self.host, done) + float(self.program.wake[last - 1])
             self.call_end[last - 1] = self.host
+
+    def play_stepwise(self) -> None:
+        """The whole pass, one call at a time, on plain lists: the same rules for windows full of waits."""
+        program = self.program
+        gap, cost, wake, waits = self.gap.tolist(), self.cost.tolist(), program.wake.tolist(), program.waits.tolist()
+        dur, latency, spacing = program.work_dur.tolist(), program.latency.tolist(), program.spacing.tolist()
+        stream, depends, keep = program.work_stream.tolist(), program.depends.tolist(), program.work_keep.tolist()
+        first_work, free, host = self.first_work.tolist(), self.free.tolist(), self.host
+        begun, ended, work_start, work_end = [], [], self.work_start.tolist(), self.work_end.tolist()
+        for call, wait in enumerate(waits):
+            begin = host + gap[call]
+            host = begin + cost[call]
+            for work in range(first_work[call], first_work[call + 1]):
+                if not keep[work]:
+                    continue
+                start = max(begin + latency[work], free[stream[work]] + spacing[work])
+                if depends[work] != NOTHING:
+                    start = max(start, work_end[depends[work]])
+                work_start[work] = start
+                free[stream[work]] = work_end[work] = start + dur[work]
+            if wait != NOTHING:
+                host = max(host, max(free) if wait == EVERYTHING else work_end[wait]) + wake[call]
+            begun.append(begin)
+            ended.append(host)
+        self.host, self.free[:] = host, free
+        self.call_begin, self.call_end = np.array(begun), np.array(ended)
+        self.work_start, self.work_end = np.array(work_start), np.array(work_end)
 
     def _issue(self, first: int, last: int) -> None:
         if first == last:

@@ -1,0 +1,147 @@
+"""The training loop waits for its next batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analyze.errors import MissingData
+from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.saving import modelled, replayed, share_text
+from analyze.intervals import of_frame
+from analyze.replay.edits import without_host_regions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from analyze.replay import Replay
+
+DETECTOR = Detector(
+    id="input-pipeline-stall",
+    title="The step waits for its next batch",
+    meaning=(
+        "The loop asks for a batch that is not ready: reading, decoding or augmenting takes longer than the rest of the "
+        "step, and everything else stands still meanwhile."
+    ),
+    measured=(
+        "Time inside the loader's next(), in the step log of unprofiled steps where the run has one, else in the trace. "
+        "Saving: the recorded steps replayed with that wait gone; the lower bound leaves what the extra workers that fit "
+        "the machine could not hide."
+    ),
+    fix=(
+        Remedy(
+            text="Load in worker processes, and keep them alive between epochs",
+            code="loader = DataLoader(dataset, ..., num_workers=8, persistent_workers=True, prefetch_factor=4, pin_memory=True)",
+        ),
+        Remedy(text="Do less per sample: resize or decode once and store the result; move augmentation to the GPU"),
+        Remedy(text="Store samples so that they are read in long runs (shards, WebDataset, Parquet) on a fast disk"),
+    ),
+    doc="https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",
+)
+
+#: workers assumed where the machine is not known; most training hosts have more cores
+USUAL_WORKERS = 8
+#: where workers run already, the fix is twice as many
+BUSY_WORKERS_FACTOR = 2
+#: batches differ in what loading them takes, by more than host times do
+SPREAD = 0.05
+#: the wait seen in the profiled steps is trusted to differ from the unprofiled one by no more than this factor
+MAX_LOG_RATIO = 3.0
+#: waits shorter than this share of the step are the loader's own overhead
+MIN_SHARE = 0.03
+
+
+def detect(
+    step_time: pl.DataFrame,
+    replay: Replay | None = None,
+    input_wait: pl.DataFrame | None = None,
+    manifest: dict[str, Any] | None = None,
+) -> list[Finding]:
+    """One finding, replayed where the trace has loader spans, else modelled from the step log."""
+    logged = step_time.filter(~pl.col("profiled"), pl.col("input_wait_ns").is_not_null())
+    wait = None if logged.is_empty() else float(logged["input_wait_ns"].mean())  # type: ignore[arg-type]
+    if replay is not None and input_wait is not None:
+        return _replayed(replay, input_wait, wait, manifest or {})
+    if wait is None:
+        raise MissingData("neither the trace nor a step log says how long the loop waited for input")
+    step = float(logged["step_ns"].mean())  # type: ignore[arg-type]
+    return modelled(
+        DETECTOR.id,
+        step,
+        saving_ns=wait * (1 - _left_over(step, step - wait, not (manifest or {}).get("workers"), _workers(manifest or {})[1])),
+        low_ns=wait * (1 - _left_over(step, step - wait, not (manifest or {}).get("workers"), _workers(manifest or {})[0])),
+        high_ns=wait,
+        min_share=MIN_SHARE,
+        message=f"The loop waits {wait / 1e6:.3g} ms for each batch; with input ready it would save {{saving}}.",
+        evidence=logged.select("step", "step_ns", "input_wait_ns").sort("input_wait_ns", descending=True).head(50),
+        thresholds={"min_share": MIN_SHARE},
+        location="the loader's next()",
+    )
+
+
+def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | None, manifest: Mapping[str, Any]) -> list[Finding]:
+    inside = input_wait.filter(pl.col("step").is_not_null())
+    recorded = float(inside["dur_ns"].sum()) / replay.program.steps
+    if recorded == 0:
+        return []
+    itself = bool(inside["loads_itself"].any())
+    spans = of_frame(input_wait)
+    ready = without_host_regions(spans)
+    rest = replay.step_after(ready)
+    fewer, usual = (_left_over(replay.step_ns, rest, itself, workers) for workers in _workers(manifest))
+    loads = "in the training process itself" if itself else "in workers that do not keep up"
+    found = replayed(
+        DETECTOR.id,
+        replay,
+        without_host_regions(spans, keep_share=usual),
+        cautious=without_host_regions(spans, keep_share=fewer),
+        optimistic=ready,
+        host_side=False,
+        spread=SPREAD,
+        min_share=MIN_SHARE,
+        message=(
+            f"The loop waits {(logged_wait or recorded) / 1e6:.3g} ms for each batch, loaded {loads}; more workers would "
+            "give back {saving}."
+        ),
+        location="the loader's next()",
+        evidence=inside.sort("dur_ns", descending=True).select("step", "start_ns", "dur_ns", "loads_itself").head(50),
+        thresholds={"min_share": MIN_SHARE, "workers": float(_workers(manifest)[1])},
+    )
+    return [_sized(finding, replay, logged_wait, recorded) for finding in found]
+
+
+def _left_over(step_ns: float, rest_ns: float, itself: bool, workers: int) -> float:
+    """Share of the wait that stays when loading goes on in other processes while the rest of the step runs.
+
+    A batch takes step - rest to load in the loop, and a worker no less; where workers run already, the step is the pace
+    at which they deliver, and twice as many deliver twice as fast.
+    """
+    wait = step_ns - rest_ns
+    pace = wait / workers if itself else step_ns / BUSY_WORKERS_FACTOR
+    return min(max(pace - rest_ns, 0.0) / wait, 1.0) if wait > 0 else 0.0
+
+
+def _sized(finding: Finding, replay: Replay, logged_wait: float | None, recorded: float) -> Finding:
+    """Bring the saving to the wait of the unprofiled steps: profiling speeds up nothing that other processes do."""
+    if logged_wait is None or finding.step_saving_ns is None:
+        return finding
+    ratio = min(logged_wait / recorded, MAX_LOG_RATIO)
+    limit = min(replay.step_ns, logged_wait)
+    saving = min(finding.step_saving_ns * ratio, limit)
+    return replace(
+        finding,
+        step_saving_ns=saving,
+        step_saving_low_ns=min((finding.step_saving_low_ns or 0.0) * ratio, saving),
+        step_saving_high_ns=min(max((finding.step_saving_high_ns or saving) * ratio, saving), replay.step_ns),
+        message=finding.message.rsplit("give back", 1)[0] + f"give back {share_text(saving, replay.step_ns)}.",
+    )
+
+
+def _workers(manifest: Mapping[str, Any]) -> tuple[int, int]:
+    """A cautious and a usual number of workers that the machine has cores for."""
+    host = manifest.get("host") or {}
+    cores = host.get("cores_usable") or host.get("cores")
+    usual = min(USUAL_WORKERS, max(int(cores) - 1, 1)) if cores else USUAL_WORKERS
+    return max(usual // 2, 1), usual

@@ -1,0 +1,85 @@
+"""The device waits for the host to launch the next kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.saving import replayed
+from analyze.intervals import merge, of_frame
+from analyze.replay.edits import as_graph
+
+if TYPE_CHECKING:
+    from analyze.replay import Replay
+
+DETECTOR = Detector(
+    id="launch-bound",
+    title="The GPU waits for the host to launch work",
+    meaning=(
+        "The kernels are short and the Python side cannot launch them as fast as the GPU runs them, so the GPU idles "
+        "between kernels. A faster GPU would change nothing; fewer, larger launches would."
+    ),
+    measured=(
+        "Device idle time while the launching threads run operators. Saving: the recorded steps replayed with each step's "
+        "launches as one CUDA graph; waits, loading and long stretches of other host work stay as they are."
+    ),
+    fix=(
+        Remedy(
+            text="Let the compiler fuse small kernels and capture the rest",
+            code='model = torch.compile(model, mode="reduce-overhead")',
+        ),
+        Remedy(
+            text="Capture the whole step in a CUDA graph where shapes are fixed",
+            code="graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    loss = step(static_input)\ngraph.replay()",
+        ),
+        Remedy(text="Give each launch more to do: a larger batch, where training allows it"),
+    ),
+    doc="https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs",
+)
+
+#: launching a captured graph, ns; its kernels then follow each other without the host
+GRAPH_LAUNCH_NS = 30_000.0
+#: a host stretch longer than this between two launches is work of its own, not launching; gathering the parameters of a
+#: large optimizer takes about 2 ms
+LONGEST_LAUNCH_GAP_NS = 3_000_000.0
+#: share of the launching time that stays where only part of the step is captured or compiled
+PARTIAL_CAPTURE_SHARE = 0.25
+#: below this many launches a step there is little to capture
+MIN_LAUNCHES_PER_STEP = 20
+
+
+def detect(
+    replay: Replay, gpu_gaps: pl.DataFrame, kernels: pl.DataFrame, input_wait: pl.DataFrame | None = None
+) -> list[Finding]:
+    """One finding where replaying with captured steps gives back device idle time."""
+    program = replay.program
+    launches_per_step = program.work_call.size / program.steps
+    if launches_per_step < MIN_LAUNCHES_PER_STEP:
+        return []
+    loading = merge([], []) if input_wait is None else of_frame(input_wait)
+    edits = [
+        as_graph(
+            launch_ns=GRAPH_LAUNCH_NS,
+            longest_gap_ns=LONGEST_LAUNCH_GAP_NS,
+            keep_regions=loading,
+            keep_share=share,
+        )
+        for share in (0.0, PARTIAL_CAPTURE_SHARE)
+    ]
+    mean_kernel_us = float(kernels["dur_ns"].mean() or 0) / 1e3  # type: ignore[arg-type]
+    waiting = gpu_gaps.filter(pl.col("cause") == "launch").sort("dur_ns", descending=True)
+    return replayed(
+        DETECTOR.id,
+        replay,
+        edits[0],
+        cautious=edits[1],
+        host_side=True,
+        message=(
+            f"{launches_per_step:,.0f} launches a step of {mean_kernel_us:.3g} µs each on average come slower than the "
+            "GPU runs them; captured or compiled they would give back {saving}."
+        ),
+        evidence=waiting.select("step", "device", "start_ns", "dur_ns", "launch_ns").head(50),
+        thresholds={"longest_launch_gap_ns": LONGEST_LAUNCH_GAP_NS, "graph_launch_ns": GRAPH_LAUNCH_NS},
+    )

@@ -1,0 +1,131 @@
+"""Copies to the device from pageable memory: the host waits while the driver stages them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.saving import replayed
+from analyze.replay.edits import combine, with_work_duration, without_waits
+
+if TYPE_CHECKING:
+    from analyze.replay import Replay
+
+DETECTOR = Detector(
+    id="pageable-copy",
+    title="Copies from pageable memory hold up the step",
+    meaning=(
+        "A copy to the GPU from ordinary (pageable) memory is staged through a driver buffer, so it runs at a fraction of "
+        "the link's speed and the Python thread waits for it; nothing else is launched meanwhile. From pinned memory the "
+        "same copy runs at link speed and the call returns at once."
+    ),
+    measured=(
+        "Host-to-device copies whose host side is pageable. Saving: the recorded steps replayed with these copies "
+        "asynchronous and at the pinned rate this trace reaches, else at the host link's rate less protocol overhead."
+    ),
+    fix=(
+        Remedy(
+            text="Let the DataLoader pin its batches, and copy without blocking",
+            code="loader = DataLoader(dataset, ..., pin_memory=True)\nbatch = batch.to(device, non_blocking=True)",
+        ),
+        Remedy(
+            text="Pin tensors that are reused across steps, once, outside the loop",
+            code="batch = batch.pin_memory()",
+        ),
+    ),
+    doc="https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",
+)
+
+#: share of a link's nominal rate that large pinned copies reach
+PINNED_EFFICIENCY_LOW, PINNED_EFFICIENCY, PINNED_EFFICIENCY_HIGH = 0.6, 0.8, 0.95
+#: rate assumed for an unknown link, bytes/s: PCI Express 3.0 with 16 lanes, the slowest still common
+UNKNOWN_LINK_BYTES_PER_S = 15.75e9
+#: pinned copies from this size on show the link's rate
+LARGE_COPY_BYTES = 1 << 20
+#: setting a copy up costs the device this much beside its bytes
+COPY_SETUP_NS = 1_500.0
+#: an asynchronous copy call returns after about this long
+ASYNC_CALL_NS = 8_000.0
+
+
+def detect(
+    replay: Replay,
+    copies: pl.DataFrame,
+    launches: pl.DataFrame,
+    host_link: pl.DataFrame,
+    cpu_ops: pl.DataFrame | None = None,
+) -> list[Finding]:
+    """One finding for all pageable host-to-device copies of the window."""
+    pageable = copies.filter(
+        pl.col("direction") == "host-to-device",
+        pl.col("host_memory") == "pageable",
+        pl.col("launch_id").is_in(replay.program.call_id.tolist()),
+    ).drop_nulls("bytes")
+    if pageable.is_empty():
+        return []
+    seen = _pinned_rate(copies)
+    link = float(host_link["bytes_per_s"][0] or UNKNOWN_LINK_BYTES_PER_S)
+    rates = (
+        (seen, seen, seen)
+        if seen
+        else tuple(link * e for e in (PINNED_EFFICIENCY_LOW, PINNED_EFFICIENCY, PINNED_EFFICIENCY_HIGH))
+    )
+    waits = _waits_of(pageable, launches)
+    edits = [
+        combine(with_work_duration(*_durations(pageable, rate)), without_waits(waits, cost_ns=ASYNC_CALL_NS)) for rate in rates
+    ]
+    steps = replay.program.steps
+    worst = pageable.sort("dur_ns", descending=True).row(0, named=True)
+    reached = pageable["bytes"].sum() / max(pageable["dur_ns"].sum(), 1)
+    return replayed(
+        DETECTOR.id,
+        replay,
+        edits[1],
+        cautious=edits[0],
+        optimistic=edits[2],
+        host_side=False,
+        message=(
+            f"{pageable.height / steps:.3g} host-to-device copies a step ({pageable['bytes'].sum() / steps / 1e6:.3g} MB) "
+            f"come from pageable memory at {reached:.2g} GB/s and hold up the host; pinned and without blocking they "
+            "would give back {saving}."
+        ),
+        location=_operator(worst["op_id"], cpu_ops),
+        evidence=pageable.sort("dur_ns", descending=True).select(
+            "step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id"
+        ),
+        thresholds={"pinned_rate_bytes_per_s": rates[1]},
+    )
+
+
+def _pinned_rate(copies: pl.DataFrame) -> float | None:
+    """Rate of large pinned copies in this trace, bytes/s; None where there are none."""
+    pinned = copies.filter(
+        pl.col("host_memory") == "pinned", pl.col("direction") == "host-to-device", pl.col("bytes") >= LARGE_COPY_BYTES
+    )
+    return None if pinned.is_empty() else float(pinned["bytes"].sum() / pinned["dur_ns"].sum() * 1e9)
+
+
+def _durations(pageable: pl.DataFrame, rate: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    recorded = pageable["dur_ns"].to_numpy().astype(np.float64)
+    pinned = COPY_SETUP_NS + pageable["bytes"].to_numpy() / rate * 1e9
+    return pageable["id"].to_numpy(), np.minimum(pinned, recorded)
+
+
+def _waits_of(pageable: pl.DataFrame, launches: pl.DataFrame) -> np.ndarray:  # type: ignore[type-arg]
+    """The copying calls, and synchronisations in the same operator right after them: they go with non_blocking=True."""
+    operators = pageable["op_id"].drop_nulls().unique()
+    syncs = launches.filter(
+        pl.col("op_id").is_in(operators.to_list()),
+        pl.col("blocking").cast(pl.String).is_in(["stream", "device", "event"]),
+    )
+    return pl.concat([pageable["launch_id"], syncs["id"]]).to_numpy()
+
+
+def _operator(op_id: int | None, cpu_ops: pl.DataFrame | None) -> str | None:
+    if cpu_ops is None or op_id is None:
+        return None
+    operator = cpu_ops.filter(pl.col("id") == op_id)
+    return None if operator.is_empty() else f"{operator['name'][0]} {operator['input_shapes'][0] or ''}".strip()

@@ -1,0 +1,93 @@
+"""From an edit or a bounded model to a finding with its saving, bounds and confidence: the same rules for every detector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from analyze.findings.model import MODELLED_CONFIDENCE_CAP, Finding
+
+if TYPE_CHECKING:
+    from analyze.replay import Edit, Replay
+
+#: a saving below this share of the step is within what two runs of the same script differ by
+MIN_STEP_SHARE = 0.02
+#: how far a replayed saving may be off either way, beside the recording's cost: host times of one machine differ by about
+#: 15 % from run to run
+REPLAY_SPREAD = 0.15
+
+
+def share_text(saving_ns: float, step_ns: float) -> str:
+    """'12.3 ms (45 %) of every step'."""
+    return f"{saving_ns / 1e6:.3g} ms ({saving_ns / step_ns:.0%}) of every step"
+
+
+def replayed(
+    detector: str,
+    replay: Replay,
+    edit: Edit,
+    *,
+    message: str,
+    host_side: bool,
+    cautious: Edit | None = None,
+    optimistic: Edit | None = None,
+    spread: float = REPLAY_SPREAD,
+    certainty: float = 1.0,
+    min_share: float = MIN_STEP_SHARE,
+    **fields: Any,  # noqa: ANN401 - further fields of Finding
+) -> list[Finding]:
+    """One finding whose saving is replay(now) - replay(edited), or none where it is too small.
+
+    cautious and optimistic are weaker and stronger versions of the fix for the bounds. `{saving}` in the message becomes
+    the saving and its share. certainty (0..1) lowers the confidence where the evidence is thinner than the replay.
+    """
+    saving = replay.saving(edit)
+    if saving.ns < min_share * replay.step_ns:
+        return []
+    low, high = saving.low_ns * (1 - spread), saving.high_ns * (1 + spread)
+    if cautious is not None:
+        low = min(low, replay.saving(cautious).low_ns * (1 - spread))
+    if optimistic is not None:
+        high = max(high, replay.saving(optimistic).high_ns * (1 + spread))
+    slack = replay.error_fraction * replay.step_ns
+    return [
+        Finding(
+            detector=detector,
+            basis="replayed",
+            confidence=round(replay.trust(host_side=host_side) * certainty, 3),
+            step_saving_ns=saving.ns,
+            step_saving_low_ns=max(low - slack, 0.0),
+            step_saving_high_ns=min(high + slack, replay.step_ns),
+            message=message.format(saving=share_text(saving.ns, replay.step_ns)),
+            edit=edit,
+            **fields,
+        )
+    ]
+
+
+def modelled(
+    detector: str,
+    step_ns: float,
+    *,
+    saving_ns: float,
+    low_ns: float,
+    high_ns: float,
+    message: str,
+    certainty: float = 1.0,
+    min_share: float = MIN_STEP_SHARE,
+    **fields: Any,  # noqa: ANN401
+) -> list[Finding]:
+    """One finding whose saving is bounded by arithmetic, or none where it is too small."""
+    if saving_ns < min_share * step_ns:
+        return []
+    return [
+        Finding(
+            detector=detector,
+            basis="modelled",
+            confidence=round(MODELLED_CONFIDENCE_CAP * certainty, 3),
+            step_saving_ns=min(saving_ns, step_ns),
+            step_saving_low_ns=max(min(low_ns, saving_ns), 0.0),
+            step_saving_high_ns=min(max(high_ns, saving_ns), step_ns),
+            message=message.format(saving=share_text(saving_ns, step_ns)),
+            **fields,
+        )
+    ]

@@ -1,0 +1,42 @@
+"""One sentence: what limits the step, and what the step would take after the fixes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from analyze.findings.model import Detector, Finding, Summary
+
+#: a device busier than this is the limit, and no fix on the host moves it far
+BUSY_ENOUGH = 0.9
+
+
+def verdict(summary: Summary, findings: Sequence[Finding], detectors: Mapping[str, Detector]) -> str:
+    """The verdict; 'nothing worth fixing' is one like any other, and unknown is said."""
+    if summary.step_time is None:
+        return "No steps were found in this trace, so there is no step time to explain; whole-trace figures follow."
+    step_ms = summary.step_time.mean_ns / 1e6
+    if not findings:
+        return _nothing(summary, step_ms)
+    top = findings[0]
+    title = detectors[top.detector].title
+    saving = (top.step_saving_ns or 0) / 1e6
+    sentence = f"{title}: fixing it would give back about {saving:.3g} of {step_ms:.3g} ms a step ({saving / step_ms:.0%})"
+    after = summary.after_all_fixes_ns
+    if after is not None and len(findings) > 1 and after < summary.step_time.mean_ns - (top.step_saving_ns or 0) * 1.02:
+        sentence += f"; all replayed fixes together would bring the step to about {after / 1e6:.3g} ms"
+    return sentence + "."
+
+
+def _nothing(summary: Summary, step_ms: float) -> str:
+    busy = summary.device_busy_fraction
+    if busy is None:
+        return f"Nothing worth fixing was found in the {step_ms:.3g} ms step."
+    if busy >= BUSY_ENOUGH:
+        return (
+            f"Nothing worth fixing: the device is busy {busy:.0%} of the {step_ms:.3g} ms step, "
+            "so only faster kernels or less work would help."
+        )
+    return f"No single cause worth fixing was found, though the device is busy only {busy:.0%} of the {step_ms:.3g} ms step."
