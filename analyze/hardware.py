@@ -6,6 +6,7 @@ them or with what the same trace reaches, never with a threshold fitted to one c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ def _device(
 #: PCI Express by generation, 16 lanes, one direction, GB/s after encoding (PCI-SIG)
 PCIE3, PCIE4, PCIE5 = 15.75, 31.5, 63.0
 
-#: first entry whose pattern is contained in the device name, in lower case, wins: more specific names stand first
+#: first entry whose pattern stands in the device name, in lower case, wins: more specific names stand first
 DEVICES: tuple[tuple[str, Hardware], ...] = (
     (
         "gb200",
@@ -648,4 +649,9 @@ DEVICES: tuple[tuple[str, Hardware], ...] = (
 def find(device_name: str | None) -> Hardware | None:
     """Ceilings of a device by its name as the trace or NVML writes it; None where the table lacks it."""
     wanted = (device_name or "").lower()
-    return next((hardware for pattern, hardware in DEVICES if wanted and pattern in wanted), None)
+    return next((hardware for pattern, hardware in DEVICES if _names(pattern, wanted)), None)
+
+
+def _names(pattern: str, device_name: str) -> bool:
+    """Whether the model stands in the name by itself: T4 is not part of T400, nor A40 of A4000."""
+    return re.search(rf"(?<![a-z0-9]){pattern}(?!\d)", device_name) is not None

@@ -17,13 +17,21 @@ COLLECTIVE = (
 
 KINDS: tuple[tuple[str, str], ...] = (
     ("collective", COLLECTIVE),
+    # Inductor names a fused kernel after every operator in it; what it does is in the prefix
+    ("elementwise", r"^triton_(poi|for)_"),
+    ("reduction", r"^triton_(red|per)_"),
+    ("gemm", r"^triton_tem_"),
     (
         "attention",
-        r"flash|fmha|mha_(fwd|bwd|varlen)|attention|sdpa|cudnn_generated_.*sdpa|paged_?attn|mem_eff|compute_dot_do_o|convert_dq_to",
+        r"flash|fmha|mha_(fwd|bwd|varlen)|attention|attn|sdpa|sage_fwd|mem_eff|compute_dot_do_o|convert_dq_to",
     ),
     (
         "optimizer",
         r"multi_tensor_apply|FusedOptimizer|fused_?adam|adam_?(w|kernel)|sgd_?kernel|fused_?lamb|lamb_kernel",
+    ),
+    (
+        "embedding",
+        r"embedding|permute_pooled|permute_(1d|2d)_?(sparse_)?data|bounds_check_indices|linearize_index|split_eb_|fbgemm_gpu::(permute|_block_bucketize)|compute_grad_weight",
     ),
     (
         "layout",
@@ -31,11 +39,11 @@ KINDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "convolution",
-        r"conv[^e]|implicit_?gemm|winograd|wgrad|dgrad|fprop|cudnn_infer.*conv|miopen.*conv|im2col|col2im|Conv2D",
+        r"conv[^e]|implicit_?gemm|winograd|wgrad|dgrad|fprop|[shi](\d+)?cudnn_|miopen.*conv|im2col|im2d2col|col2im|Conv2D|OffsetsKernel",
     ),
     (
         "gemm",
-        r"gemm|gemv|nvjet|cutlass|xmma|cublas|splitK|matmul|Cijk_|triton_tem|_mm_kernel|ampere_.*_tn|sm\d+_.*_(tn|nn|nt)_|dot_kernel|MatMul|BatchMatMul|hipblas|ck::",
+        r"(^|[^b])gemm|gemv|nvjet|cutlass|xmma|cublas|splitK|matmul|Cijk_|_mm_kernel|ampere_.*_tn|sm\d+_.*_(tn|nn|nt)_|dot_kernel|hipblas|ck::|^fc-dtype",
     ),
     (
         "normalization",
@@ -43,40 +51,42 @@ KINDS: tuple[tuple[str, str], ...] = (
     ),
     ("softmax", r"softmax|SoftMax|cross_?entropy|nll_loss|log_softmax"),
     ("pooling", r"pool"),
-    ("embedding", r"embedding|index_select|indexSelect|index_put|gather|scatter|index_elementwise|indexing|take_"),
-    ("reduction", r"reduce|triton_(red|per)_|norm_kernel|sum_kernel|argmax|LpNorm|cumsum|scan"),
+    ("embedding", r"index_?select|index_put|index_add|gather|scatter|index_elementwise|indexing|take_"),
+    ("reduction", r"reduce|norm_kernel|vector_norm|sum_kernel|argmax|LpNorm|cumsum|scan"),
     ("sort", r"sort|topk|radix|unique"),
     ("random", r"distribution_|philox|random|dropout|curand|bernoulli"),
     ("memset", r"^Memset|fill_?kernel|FillFunctor|hipMemset|^memset"),
     (
         "copy",
-        r"copy_kernel|CatArray|direct_copy|Memcpy|^copy|float8_copy|bfloat16_copy|unrolled_elementwise_kernel.*copy",
+        r"copy_(async_)?kernel|CatArray|direct_copy|Memcpy|^copy|float8_copy|bfloat16_copy|^aten::cat|unrolled_elementwise_kernel.*copy",
     ),
     (
         "elementwise",
-        r"elementwise|vectorized|triton_(poi|for)_|pointwise|Functor|gelu|relu|silu|add_kernel|mul_kernel|foreach",
+        r"elementwise|vectorized|pointwise|Functor|gelu|relu|silu|add_kernel|mul_kernel|foreach|scalePackedTensor|-dtype_",
     ),
 )
 
 #: matrix instructions of Volta to Blackwell and of CDNA, as they show in names
 TENSOR_CORE = (
-    r"(^|[_sh])(884|1688|16816|16832|161616)(\D|$)|hmma|imma|[wqu]gmma|gmma|mma_?sync|tcgen05|nvjet|tensorop|flash|fmha|mfma|Cijk_.*_MI"
-    r"|sm(90|100|103|120)_xmma|cudnn_generated_fort_native_(sdpa|matmul)|bf16_s|f16_s16|tf32"
+    r"(^|[_sh])(884|1688|16816|16832|161616)(\D|$)|tensor\d+x\d+x\d+|hmma|imma|[wqu]gmma|gmma|mma_?sync|tcgen05|nvjet|_tensorop|flash|fmha"
+    r"|mfma|Cijk_.*_MI|sm(90|100|103|120)_xmma|cudnn_generated_fort_native_(sdpa|matmul)|bf16_s|f16_s16|tf32"
 )
 
-#: plain arithmetic units, whatever else the name says
-NO_TENSOR_CORE = r"ffma|simt|_f32f32_f32f32_|dfma|d?gemv"
+#: plain arithmetic units, whatever else the name says; a fused pointwise kernel carries the names of what it follows
+NO_TENSOR_CORE = r"ffma|simt|_f32f32_f32f32_|dfma|d?gemv|^triton_(poi|for|red|per)_"
 
-#: precision of the multiplication, from the name; first match wins
+#: precision of the multiplication, from the name; first match wins. cuBLAS's nvjet and Tensile's Cijk name their input
+#: types by letter: q and r are the two 8-bit floats, t and B bfloat16, h and H half, s and S single
 PRECISIONS: tuple[tuple[str, str], ...] = (
     ("fp32", r"ffma|simt|_f32f32_f32f32_"),
-    ("fp8", r"fp8|e4m3|e5m2|qqt|_qq"),
-    ("int8", r"int8|imma|i16832"),
-    ("tf32", r"tf32|s1688|_sss_tf|stst_|nvjet_(sst|tst_s)"),
-    ("bf16", r"bf16|bfloat16|nvjet_(tst|tss)|nvjet_sm\d+_t"),
-    ("fp16", r"fp16|f16|half|hmma|h884|h1688|h16816|s884|s16816|nvjet_h|nvjet_sm\d+_h"),
-    ("fp64", r"fp64|f64|dgemm|double|d884"),
-    ("fp32", r"sgemm|f32|fp32|float|ffma|simt|nvjet_s|cf32"),
+    ("fp8", r"fp8|e4m3|e5m2|nvjet_(sm\d+_)?[qr][qr]|Cijk_\w+?_F8"),
+    ("int8", r"int8|imma|i16832|Cijk_\w+?_I8"),
+    ("bf16", r"bf16|bfloat16|nvjet_(sm\d+_)?t|Cijk_\w+?_(BBS|B_?BS|BSS)_"),
+    ("fp16", r"fp16|(^|[^b])f16|half|hmma|h884|h1688|h16816|hcudnn|nvjet_(sm\d+_)?h|Cijk_\w+?_(HHS|H_?HS|HSS|HB|HH)_"),
+    ("tf32", r"tf32|s1688|_sss_tf|nvjet_(sm\d+_)?s"),
+    ("fp16", r"s884|s16816"),
+    ("fp64", r"fp64|f64|dgemm|double|d884|Cijk_\w+?_D_?B_"),
+    ("fp32", r"sgemm|scudnn|f32|fp32|float|cf32|Cijk_\w+?_S_?B_"),
 )
 
 
@@ -103,8 +113,7 @@ def with_matrix_precision(frame: pl.DataFrame) -> pl.DataFrame:
     names = frame.select(pl.col("name").unique()).with_columns(_text=pl.col("name").cast(pl.String))
     told = names.select(
         "name",
-        tensor_core=pl.col("_text").str.contains(f"(?i){TENSOR_CORE}")
-        & ~pl.col("_text").str.contains(f"(?i){NO_TENSOR_CORE}"),
+        tensor_core=pl.col("_text").str.contains(f"(?i){TENSOR_CORE}") & ~pl.col("_text").str.contains(f"(?i){NO_TENSOR_CORE}"),
         precision=_first_match(pl.col("_text"), PRECISIONS, None),
     )
     return frame.join(told, on="name", how="left", maintain_order="left")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from analyze.errors import MissingData
+from analyze.tables.copies import copies
+from tests.builders import family, kernel, launch, memcpy, table
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "host_memory"),
+    [
+        ("Memcpy HtoD (Pageable -> Device)", "host-to-device", "pageable"),
+        ("Memcpy HtoD (Pinned -> Device)", "host-to-device", "pinned"),
+        ("Memcpy DtoH (Device -> Pageable)", "device-to-host", "pageable"),
+        ("Memcpy DtoD (Device -> Device)", "device-to-device", None),
+        ("Memcpy PtoP (Device -> Device)", "peer-to-peer", None),
+        ("Memcpy HtoH (Pageable -> Pinned)", "host-to-host", "pageable"),
+        ("CopyHostToDevice", "host-to-device", "unknown"),
+        ("CopyDeviceToHost", "device-to-host", "unknown"),
+        ("CopyDeviceToDevice", "device-to-device", None),
+        ("Memcpy Unknown (Unknown -> Unknown)", "unknown", "unknown"),
+    ],
+)
+def test_direction_and_host_memory_by_name(name, direction, host_memory):
+    table_ = copies(family("device_events", memcpy(0, 10, name, bytes=100)))
+    assert table_.select(pl.col("direction", "host_memory").cast(pl.String)).rows() == [(direction, host_memory)]
+
+
+def test_a_copy_belongs_to_the_step_that_launched_it():
+    launched = table("launches", launch(0, 5, "cudaMemcpyAsync", id=3, correlation=4, step=2, op_id=9))
+    table_ = copies(family("device_events", memcpy(7, 9, correlation=4)), launched)
+    assert table_.select("step", "launch_id", "op_id").rows() == [(2, 3, 9)]
+
+
+def test_unknown_size_stays_unknown():
+    assert copies(family("device_events", memcpy(7, 9)))["bytes"].to_list() == [None]
+
+
+def test_kernels_are_no_copies():
+    with pytest.raises(MissingData, match="no copies"):
+        copies(family("device_events", kernel(0, 10, "void copy_kernel<float>()")))
