@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from analyze.ingest.limits import Limits
 from analyze.ingest.read import read
-from analyze.ingest.recording import Progress, Recording, SetAside, Trace
+from analyze.ingest.recording import Progress, ReadCancelled, Recording, SetAside, Trace
 
-__all__ = ["Limits", "Progress", "Recording", "SetAside", "Trace", "read"]
+__all__ = ["Limits", "Progress", "ReadCancelled", "Recording", "SetAside", "Trace", "read"]

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from analyze.ingest.quality import QualityLog
 
 #: columns that hold lists, kept as the file's own JSON text
-JSON_COLUMNS = frozenset(
-    {"input_dims", "input_types", "input_strides", "concrete_inputs", "group_ranks", "grid", "block"}
-)
-EXTRA_KINDS: Mapping[str, str] = {"grid": "json", "block": "json"}
+JSON_COLUMNS = frozenset({"input_dims", "input_types", "input_strides", "concrete_inputs", "group_ranks", "grid", "block"})
+CONVERT: Mapping[str, Callable[[Sequence[Any]], tuple[pl.Series, int]]] = {
+    "int": cells.integers,
+    "float": cells.floats,
+    "text": cells.texts,
+    "json": cells.json_texts,
+}
 
 
 def column_kind(family: str, column: str) -> str:
@@ -53,63 +56,66 @@ class ArgumentReader:
             self.sources.append(names)
         self.struct = msgspec.defstruct("Arguments", fields, gc=False)
         self.decoder = msgspec.json.Decoder(list[self.struct | None])  # type: ignore[name-defined]
+        self.one = msgspec.json.Decoder(self.struct)
         self.nothing = self.struct()
 
-    def read(self, texts: Sequence[msgspec.Raw], quality: QualityLog, offset: int) -> dict[str, pl.Series]:
-        """Columns by name, one value per text."""
+    def read(self, texts: Sequence[msgspec.Raw], quality: QualityLog) -> tuple[dict[str, pl.Series], int | None]:
+        """Columns by name, one value per text, and the row of the first value that could not be typed."""
         if not self.columns:
-            return {}
-        rows = self._decode(texts, quality, offset)
+            return {}, None
+        rows, failed_row = self._decode(texts, quality)
         found: dict[str, pl.Series] = {}
         for column, kind, names in zip(self.columns, self.kinds, self.sources, strict=True):
-            series, failed = self._column(rows, kind, names)
-            quality.add("untyped-cell", failed, offset)
-            found[column] = series.alias(column)
-        return found
+            convert = CONVERT[kind]
+            series, failed = convert(list(map(attrgetter(names[0]), rows)))
+            for name in names[1:]:
+                other, more = convert(list(map(attrgetter(name), rows)))
+                failed += more
+                if other.null_count() < len(other):
+                    series = pl.select(pl.coalesce(pl.lit(series), pl.lit(other))).to_series()
+            quality.add("untyped-cell", failed)
+            if failed and failed_row is None:
+                failed_row = int(series.is_null().arg_true()[0])
+            found[column] = series
+        return found, failed_row
 
-    def _decode(self, texts: Sequence[msgspec.Raw], quality: QualityLog, offset: int) -> list[Any]:
-        joined = b"[" + b",".join([text or b"null" for text in map(bytes, texts)]) + b"]"
+    def _decode(self, texts: Sequence[msgspec.Raw], quality: QualityLog) -> tuple[list[Any], int | None]:
         try:
-            rows = self.decoder.decode(joined)
+            rows = self.decoder.decode(b"[" + b",".join([text or b"null" for text in map(bytes, texts)]) + b"]")
         except msgspec.DecodeError:
-            rows = [self._decode_one(text, quality, offset) for text in texts]
-        return [self.nothing if row is None else row for row in rows]
+            return self._decode_each(texts, quality)
+        if None in rows:
+            rows = [self.nothing if row is None else row for row in rows]
+        return rows, None
 
-    def _decode_one(self, text: msgspec.Raw, quality: QualityLog, offset: int) -> Any:  # noqa: ANN401
-        plain = bytes(text).decode("utf-8", "replace")
+    def _decode_each(self, texts: Sequence[msgspec.Raw], quality: QualityLog) -> tuple[list[Any], int | None]:
+        """One event at a time, where a value of some event has a type that no column can hold."""
+        rows, first = [], None
+        for index, text in enumerate(texts):
+            try:
+                rows.append(self.one.decode(bytes(text) or b"{}"))
+                continue
+            except msgspec.DecodeError:
+                row, failed = self._loosely(bytes(text))
+            rows.append(row)
+            quality.add("untyped-cell", failed)
+            first = index if first is None and failed else first
+        return rows, first
+
+    def _loosely(self, text: bytes) -> tuple[Any, int]:
+        """Field by field; and how many had to be given up."""
+        row = self.struct()
         try:
-            given = msgspec.json.decode(plain or "null", type=dict[str, msgspec.Raw] | None)
+            given = msgspec.json.decode(text, type=dict[str, msgspec.Raw] | None)
         except msgspec.DecodeError:
-            quality.add("untyped-cell", 1, offset)
-            return None
-        if given is None:
-            return None
-        kept = self.struct()
+            return row, 1
+        failed = 0
         for field in msgspec.structs.fields(self.struct):
-            value = given.get(field.encode_name)
+            value = (given or {}).get(field.encode_name)
             if value is None:
                 continue
             try:
-                setattr(
-                    kept,
-                    field.name,
-                    value if field.type is msgspec.Raw else msgspec.json.decode(value, type=field.type),
-                )
+                setattr(row, field.name, value if field.type is msgspec.Raw else msgspec.json.decode(value, type=field.type))
             except msgspec.DecodeError:
-                quality.add("untyped-cell", 1, offset)
-        return kept
-
-    def _column(self, rows: list[Any], kind: str, names: Sequence[str]) -> tuple[pl.Series, int]:
-        convert: Callable[[Sequence[Any]], tuple[pl.Series, int]] = {
-            "int": cells.integers,
-            "float": cells.floats,
-            "text": cells.texts,
-            "json": cells.json_texts,
-        }[kind]
-        series, failed = convert(list(map(attrgetter(names[0]), rows)))
-        for name in names[1:]:
-            other, more = convert(list(map(attrgetter(name), rows)))
-            failed += more
-            if other.null_count() < len(other):
-                series = series.to_frame("a").select(pl.coalesce(pl.col("a"), other)).to_series()
-        return series, failed
+                failed += 1
+        return row, failed

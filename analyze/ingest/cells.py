@@ -30,7 +30,7 @@ def floats(values: Sequence[Any]) -> tuple[pl.Series, int]:
         return _each(values, _float, pl.Float64)
 
 
-def texts(values: Sequence[Any]) -> tuple[pl.Series, int]:
+def texts(values: Sequence[Any] | pl.Series) -> tuple[pl.Series, int]:
     """Categorical column; numbers are written as text."""
     try:
         return pl.Series(values, dtype=pl.String, strict=True).cast(pl.Categorical), 0
@@ -42,9 +42,10 @@ def texts(values: Sequence[Any]) -> tuple[pl.Series, int]:
 def lanes(values: Sequence[Any]) -> pl.Series:
     """Process or thread ids as Categorical text, whatever their type and size."""
     try:
-        return pl.Series(values, dtype=pl.Int64, strict=True).cast(pl.String).cast(pl.Categorical)
+        return texts(pl.Series(values, dtype=pl.Int64, strict=True).cast(pl.String))[0]
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        return texts([_lane(value) for value in values])[0]
+        shown = {value: _lane(value) for value in set(values)}
+        return texts(list(map(shown.__getitem__, values)))[0]
 
 
 def json_texts(values: Sequence[msgspec.Raw]) -> tuple[pl.Series, int]:

@@ -6,87 +6,123 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from analyze.errors import TraceFormatError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+
+    from analyze.ingest.streams import Decompressed
 
 CHUNK_BYTES = 8 << 20
 BOM = b"\xef\xbb\xbf"
 EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
-KEY = rb'"(?:ph|name|cat|pid|tid|ts|id|args|dur|s)"'
+#: what an event may begin with
+FIRST_KEY = rb'\s*"(?:ph|name|cat|pid|tid|ts|id|args|dur|s|bp|tts)"\s*:'
 #: between two events; the comma may be missing in damaged files
-SEPARATOR = re.compile(rb"\}\s*,?\s*\{(?=\s*" + KEY + rb"\s*:)")
-#: a header larger than this is no header
+SEPARATOR = re.compile(rb"\}\s*,*\s*\{(?=" + FIRST_KEY + rb")")
 HEADER_BYTES = 64 << 20
-
-
-@dataclass(frozen=True)
-class Header:
-    """Everything before the first event; `is_list` where the file is a bare array."""
-
-    text: bytes
-    is_list: bool
-    has_events: bool
+SPACE = b", \t\r\n"
+#: a search begins this far before the end and goes back further where it must
+REACH_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole events without the enclosing brackets; the last one also holds what follows the event list."""
+    """Whole events without the enclosing brackets; the last one may also hold what follows the event list."""
 
     text: bytes
     #: of the first byte, in the decompressed file
     offset: int
+    #: the file ends here
     is_last: bool
 
 
-def header_and_chunks(stream: BinaryIO, size: int = CHUNK_BYTES) -> Iterator[Header | Chunk]:
-    """Yield the Header, then Chunks of about `size` bytes."""
-    buffer, at_end = _read_header(stream, size)
-    start = len(buffer) - len(buffer.removeprefix(BOM).lstrip())
-    match = None
-    if buffer[start : start + 1] == b"[":
-        yield Header(b"", is_list=True, has_events=True)
-        offset = start + 1
-    else:
-        match = EVENT_LIST.search(buffer)
-        yield Header(buffer[start : match.start() if match else None], is_list=False, has_events=match is not None)
-        if match is None:
-            return
-        offset = match.end()
-    buffer = buffer[offset:]
-    while True:
-        cut = len(buffer) if at_end else _last_boundary(buffer)
-        if at_end or (cut and len(buffer) >= size):
-            yield Chunk(buffer[:cut], offset, at_end)
-            if at_end:
+class ChunkReader:
+    """Reads the header, then the events chunk by chunk."""
+
+    def __init__(self, stream: Decompressed, size: int = CHUNK_BYTES) -> None:
+        self.stream = stream
+        self.size = size
+        self.buffer = b""
+        self.offset = 0
+        self.at_end = False
+        self.is_list = False
+
+    def header(self) -> bytes:
+        """Text before the first event, '' for a bare array; raises TraceFormatError where there are no events."""
+        while not self.at_end and len(self.buffer) < HEADER_BYTES:
+            self._more()
+            start = len(self.buffer) - len(self.buffer.removeprefix(BOM).lstrip())
+            if self.buffer[start : start + 1] == b"[":
+                self.is_list = True
+                self._drop(start + 1)
+                return b""
+            if found := EVENT_LIST.search(self.buffer):
+                header = self.buffer[start : found.start()]
+                self._drop(found.end())
+                return header
+        raise TraceFormatError("no Chrome trace: it has no list 'traceEvents'")
+
+    def begin_at(self, start: int) -> None:
+        """Move to the first boundary between events at or after byte `start` of the file."""
+        self.stream.skip(start - 1)
+        self.offset = start - 1
+        while True:
+            found = SEPARATOR.search(self.buffer)
+            if found:
+                self._drop(found.start() + 1)
                 return
-            offset += cut
-            buffer = buffer[cut:].lstrip(b", \t\r\n") if False else buffer[cut:]
-        more = stream.read(size)
-        at_end = not more
-        buffer += more
+            if self.at_end:
+                self._drop(len(self.buffer))
+                return
+            self._more()
 
+    def chunks(self, stop: int | None = None) -> Iterator[Chunk]:
+        """Yield chunks up to the first boundary at or after byte `stop`, else to the end of the file."""
+        while True:
+            if stop is not None and (cut := self._boundary_after(stop)) is not None:
+                if self.buffer[:cut].strip(SPACE):
+                    yield Chunk(self.buffer[:cut], self.offset, is_last=False)
+                return
+            if self.at_end:
+                yield Chunk(self.buffer, self.offset, is_last=True)
+                return
+            cut = self._last_boundary() if len(self.buffer) >= self.size // 2 else 0
+            if cut:
+                text = self.buffer[:cut]
+                self._drop(cut)
+                yield Chunk(text, self.offset - cut, is_last=False)
+            self._more()
 
-def _read_header(stream: BinaryIO, size: int) -> tuple[bytes, bool]:
-    buffer = b""
-    while len(buffer) < HEADER_BYTES:
-        more = stream.read(size)
-        buffer += more
-        if not more:
-            return buffer, True
-        if buffer.removeprefix(BOM).lstrip()[:1] == b"[" or EVENT_LIST.search(buffer):
-            break
-    return buffer, False
+    def give_back(self, text: bytes) -> None:
+        """Put an incomplete last event before what is read next."""
+        self.buffer = text + self.buffer
+        self.offset -= len(text)
 
+    def _more(self) -> None:
+        data = self.stream.read(self.size)
+        self.at_end = len(data) < self.size
+        self.buffer += data
 
-def _last_boundary(buffer: bytes) -> int:
-    """End of the last event that another one follows; 0 where there is none."""
-    reach = 1 << 16
-    while True:
-        found = 0
-        begin = max(0, len(buffer) - reach)
-        for match in SEPARATOR.finditer(buffer, begin):
-            found = match.start() + 1
-        if found or begin == 0:
-            return found
-        reach *= 4
+    def _drop(self, count: int) -> None:
+        self.buffer = self.buffer[count:]
+        self.offset += count
+
+    def _boundary_after(self, stop: int) -> int | None:
+        """Cut in the buffer at the first boundary at or after `stop`; the same one that `begin_at(stop)` finds."""
+        if self.offset + len(self.buffer) < stop:
+            return None
+        found = SEPARATOR.search(self.buffer, max(0, stop - 1 - self.offset))
+        return found.start() + 1 if found else None
+
+    def _last_boundary(self) -> int:
+        """End of the last event that another one follows; 0 where there is none."""
+        reach = REACH_BYTES
+        while True:
+            found = 0
+            begin = max(0, len(self.buffer) - reach)
+            for match in SEPARATOR.finditer(self.buffer, begin):
+                found = match.start() + 1
+            if found or begin == 0:
+                return found
+            reach *= 4

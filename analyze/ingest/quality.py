@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from analyze import schema
+from analyze.ingest.chunks import SEPARATOR
 
 #: what each cause means for the answer
 MEANING = {
@@ -36,6 +37,19 @@ MEANING = {
 }
 
 
+class Places:
+    """Finds the byte offset of a chunk's events, which is asked for rarely and so never worked out in advance."""
+
+    def __init__(self, text: bytes, offset: int) -> None:
+        self.text = text
+        self.offset = offset
+
+    def of(self, row: int) -> int:
+        """Byte offset of event `row` in the decompressed file; approximate where events before it were dropped."""
+        begins = [0, *(match.end() - 1 for match in SEPARATOR.finditer(self.text))]
+        return self.offset + begins[min(row, len(begins) - 1)]
+
+
 @dataclass
 class QualityLog:
     """Counts by cause; merged across chunks and worker processes."""
@@ -46,13 +60,21 @@ class QualityLog:
 
     def add(self, cause: str, count: int = 1, first_byte: int | None = None, detail: str | None = None) -> None:
         """Count `count` more of `cause`."""
-        if count <= 0:
-            return
-        self.counts[cause] = self.counts.get(cause, 0) + count
+        if count:
+            self.counts[cause] = self.counts.get(cause, 0) + count
         if first_byte is not None:
             self.first_bytes[cause] = min(first_byte, self.first_bytes.get(cause, first_byte))
         if detail is not None:
             self.details.setdefault(cause, detail)
+
+    def is_first(self, cause: str) -> bool:
+        """Whether the place of this cause is not known yet."""
+        return cause not in self.first_bytes
+
+    def merge(self, other: QualityLog) -> None:
+        """Add the counts of a later part of the same file."""
+        for cause, count in other.counts.items():
+            self.add(cause, count, other.first_bytes.get(cause), other.details.get(cause))
 
     def frame(self, file: str) -> pl.DataFrame:
         """All counts as a frame with the columns of `schema.DATA_QUALITY`."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from analyze.errors import InputError
+
 if TYPE_CHECKING:
+    import tempfile
     from collections.abc import Mapping
 
     import polars as pl
 
     from analyze.schema import TraceInfo
+
+
+class ReadCancelled(InputError):  # noqa: N818  # what happened, not what went wrong
+    """The caller's `cancel` answered true; nothing was left behind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +72,5 @@ class Recording:
     #: header line of each telemetry file, by host
     telemetry_header: Mapping[str, Mapping[str, Any]]
     set_aside: tuple[SetAside, ...]
+    #: temporary files behind the frames, deleted with this object
+    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False, compare=False)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from analyze import schema
+from analyze.ingest.recording import SetAside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from analyze.ingest.sources import Source
+
+MANIFEST = re.compile(r"^manifest\.(\d+)\.json$")
+STEP_LOG = re.compile(r"^steps\.(\d+)\.jsonl$")
+TELEMETRY = re.compile(r"^telemetry\.(.*)\.jsonl$")
 #: keys of a sample that are no metrics
 SAMPLE_KEYS = frozenset({"time_ns", "source", "device_uuid"})
 #: unit by the ending of a metric's name
@@ -30,6 +37,41 @@ UNITS = {
 }
 
 
+class RunFiles:
+    """Gathers the files of a run directory that are no traces."""
+
+    def __init__(self) -> None:
+        self.manifests: dict[int, dict[str, Any]] = {}
+        self.telemetry_headers: dict[str, Mapping[str, Any]] = {}
+        self.logs: list[pl.DataFrame] = []
+        self.samples: list[pl.DataFrame] = []
+
+    def take(self, source: Source, aside: list[SetAside]) -> bool:
+        """Whether the file is one of these; one that cannot be read is set aside."""
+        try:
+            if found := MANIFEST.match(source.name):
+                self.manifests[int(found[1])] = manifest(source.local)
+            elif found := STEP_LOG.match(source.name):
+                self.logs.append(step_log(int(found[1]), source.local))
+            elif found := TELEMETRY.match(source.name):
+                header, frame = telemetry(source.local, found[1])
+                self.telemetry_headers[str(header.get("host") or found[1])] = header
+                self.samples.append(frame)
+            else:
+                return False
+        except (ValueError, OSError) as problem:
+            aside.append(SetAside(file=source.name, reason=str(problem)))
+        return True
+
+    def step_log(self) -> pl.DataFrame | None:
+        """Steps of all ranks, in order."""
+        return pl.concat(self.logs).sort("rank", "start_ns", maintain_order=True) if self.logs else None
+
+    def telemetry(self) -> pl.DataFrame | None:
+        """Samples of all hosts, in order of time."""
+        return pl.concat(self.samples).sort("time_ns", maintain_order=True) if self.samples else None
+
+
 def manifest(path: Path) -> dict[str, Any]:
     """Read one manifest; raises ValueError where the file is none."""
     value = json.loads(path.read_text(encoding="utf-8"))
@@ -45,7 +87,7 @@ def step_log(rank: int, path: Path) -> pl.DataFrame:
     return _typed(rows, columns)
 
 
-def telemetry(path: Path) -> tuple[dict[str, Any], pl.DataFrame]:
+def telemetry(path: Path, host: str) -> tuple[dict[str, Any], pl.DataFrame]:
     """Header and long-form samples of one host; metrics that a device lacks are absent."""
     header: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
@@ -53,7 +95,7 @@ def telemetry(path: Path) -> tuple[dict[str, Any], pl.DataFrame]:
         if "header" in value and isinstance(value["header"], dict):
             header = value["header"]
             continue
-        rows += _samples(value, str(header.get("host") or path.name.split(".")[1]))
+        rows += _samples(value, str(header.get("host") or host))
     return header, _typed(rows, schema.TABLES["telemetry"])
 
 

@@ -1,43 +1,165 @@
-"""How much of a damaged event list can still be read, and what does each damaged event say?
+"""How much of an event list can be read, however damaged, and what was wrong with the rest?
 
-The decoder names the byte at which it stops. Everything before that event is sound, the event itself goes through ever
-looser readings, and decoding goes on behind it, so that the cost stays linear in the size of the text.
+Sound text is decoded in one go. Where that fails, it is cut at the boundaries between events and decoded in runs that
+grow while all is well and shrink where it is not, so that the cost stays near linear however many events are damaged.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from analyze.errors import TraceFormatError
-from analyze.ingest.chunks import EVENT_LIST, SEPARATOR
-from analyze.ingest.event import EVENTS, Event
+from analyze.ingest.chunks import EVENT_LIST, SEPARATOR, SPACE
+from analyze.ingest.event import EVENT, EVENTS, TEXTS, Event
+from analyze.ingest.repair import BAD_ESCAPE, literal_backslashes, repaired, valid_utf8
 
 if TYPE_CHECKING:
+    from analyze.ingest.chunks import Chunk
     from analyze.ingest.quality import QualityLog
 
 AT_BYTE = re.compile(r"\(byte (\d+)\)$")
-NAME = re.compile(rb'("name"\s*:\s*")(.*?)("\s*,?\s*(?:"(?:ph|pid|tid|ts|cat|args|dur|id|s)"\s*:|\}))', re.DOTALL)
-BARE_WORD = re.compile(rb"([:\[,]\s*)(?:[-+]?(?:inf(?:inity)?|nan)|N/A)(?=\s*[,\]}])", re.IGNORECASE)
-BAD_ESCAPE = re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
-TRAILING_COMMA = re.compile(rb",(\s*[}\]])")
-CLOSES_LIST = re.compile(rb"\s*,?\s*\]")
+#: the event list closes, and only top-level keys or the file's end follow
+LIST_END = re.compile(rb"\s*,*\s*\](?=\s*(?:,\s*\"[^\"\\]*\"\s*:|\}?\s*$))")
+EVENT_KEY = re.compile(rb'"(?:ph|ts)"\s*:')
+#: pieces that may have to be joined where an argument holds a list of objects that look like events
+JOINED_PIECES = 8
+LONGEST_RUN = 1 << 20
 
 
-def decode(text: bytes, offset: int, quality: QualityLog) -> tuple[list[Event], bytes | None]:
-    """Events of the text and, where the event list closes in it, the bytes after its bracket."""
-    body = b"[" + text.strip(b", \t\r\n") + b"]"
-    try:
-        return EVENTS.decode(body), None
-    except msgspec.DecodeError as problem:
-        closing = _closing(body, problem)
-    if closing is not None:
-        return EVENTS.decode(body[:closing]), body[closing:-1]
-    return _salvage(text, offset, quality)
+class LoneBackslashes(Exception):  # noqa: N818  # a signal to start over, not an error
+    """The writer does not escape backslashes: every lone one in the file must be taken literally."""
+
+
+class EventText:
+    """Decodes the chunks of one file, counting what it had to repair or drop."""
+
+    def __init__(self, quality: QualityLog, *, literal: bool = False) -> None:
+        self.quality = quality
+        self.literal = literal
+        #: after the closing bracket of the event list, once it was seen
+        self.tail: bytes | None = None
+        self.tail_offset: int | None = None
+        #: an incomplete event at the end of the last chunk, to be read again with the next one
+        self.unfinished = b""
+        #: (body, None) that decoded whole, or (None, mended text): the texts of the last chunk's events, in order
+        self.bodies: list[tuple[bytes | None, bytes]] = []
+
+    def decode(self, chunk: Chunk) -> list[Event]:
+        """Events of one chunk; sets `tail` or `unfinished` where it ends in one."""
+        self.unfinished, self.bodies = b"", []
+        text = chunk.text if chunk.text.isascii() else valid_utf8(chunk.text, chunk.offset, self.quality)
+        if self.literal:
+            text = literal_backslashes(text)
+        events = self._run(text, chunk.offset, may_close=True)
+        return self._in_pieces(text, chunk) if events is None else events
+
+    def texts(self) -> list[str]:
+        """Texts of the events that the last `decode` returned."""
+        found: list[str] = []
+        for body, mended in self.bodies:
+            raws = [mended] if body is None else TEXTS.decode(body)
+            found += [bytes(raw).decode("utf-8", "replace") for raw in raws]
+        return found
+
+    def _run(self, text: bytes, offset: int, *, may_close: bool) -> list[Event] | None:
+        """Events of sound text, up to the bracket that closes the list; None where it is not sound."""
+        body = b"[" + text.strip(SPACE) + b"]"
+        try:
+            events = EVENTS.decode(body)
+        except msgspec.DecodeError as problem:
+            closing = _closing(body, problem)
+            if closing is None or not may_close:
+                return None
+            lead = len(text) - len(text.lstrip(SPACE)) - 1
+            self._close(body[closing:-1], offset + lead + closing)
+            body = body[:closing]
+            events = EVENTS.decode(body)
+        self.bodies.append((body, b""))
+        return events
+
+    def _close(self, tail: bytes, offset: int) -> None:
+        self.tail, self.tail_offset = tail, offset
+
+    def _in_pieces(self, text: bytes, chunk: Chunk) -> list[Event]:
+        ends = [match.start() + 1 for match in SEPARATOR.finditer(text)]
+        starts = [0, *ends]
+        ends.append(len(text))
+        events: list[Event] = []
+        at, run = 0, max(1, len(ends) // 8)
+        while at < len(ends) and self.tail is None:
+            until = min(at + run, len(ends))
+            part = text[starts[at] : ends[until - 1]]
+            decoded = self._run(part, chunk.offset + starts[at], may_close=until == len(ends))
+            if decoded is not None:
+                events += decoded
+                at, run = until, min(run * 2, LONGEST_RUN)
+            elif until - at > 1:
+                run = max(1, (until - at) // 8)
+            else:
+                at = self._piece(text, starts, ends, at, chunk, events)
+        return events
+
+    def _piece(self, text: bytes, starts: list[int], ends: list[int], at: int, chunk: Chunk, events: list[Event]) -> int:
+        """Read the damaged piece `at` by looser rules; returns the piece to go on with."""
+        for joined in range(at + 1, min(at + JOINED_PIECES, len(ends))):
+            whole = self._run(text[starts[at] : ends[joined]], chunk.offset + starts[at], may_close=False)
+            if whole is not None:
+                events += whole
+                return joined + 1
+        piece, offset = text[starts[at] : ends[at]], chunk.offset + starts[at]
+        is_last = at == len(ends) - 1
+        if is_last:
+            piece = self._cut_tail(piece, offset)
+        piece = piece.strip(SPACE)
+        if not piece:
+            return at + 1
+        if EVENT_LIST.search(piece):
+            raise TraceFormatError(f"a second trace begins near byte {offset}: two writers wrote into this file")
+        if not self.literal and BAD_ESCAPE.search(piece):
+            raise LoneBackslashes
+        read = self._elements(piece, offset) or self._repaired(piece, offset)
+        if read:
+            events += read
+        elif is_last and self.tail is None:
+            self.unfinished = text[starts[at] :]
+        else:
+            self.quality.add("dropped-event", 1, offset)
+        return at + 1
+
+    def _repaired(self, piece: bytes, offset: int) -> list[Event]:
+        mended = repaired(piece, offset, self.quality)
+        if mended is None:
+            return []
+        self.bodies.append((None, mended[1]))
+        return [mended[0]]
+
+    def _elements(self, piece: bytes, offset: int) -> list[Event]:
+        """Events among elements that are valid JSON and partly no events: null, numbers, lists."""
+        try:
+            elements = TEXTS.decode(b"[" + piece + b"]")
+        except msgspec.DecodeError:
+            return []
+        events = []
+        for element in elements:
+            try:
+                events.append(EVENT.decode(element))
+                self.bodies.append((None, bytes(element)))
+            except msgspec.DecodeError:
+                loose = self._repaired(bytes(element), offset) if bytes(element)[:1] == b"{" else []
+                events += loose
+                self.quality.add("dropped-event", not loose, offset)
+        return events
+
+    def _cut_tail(self, piece: bytes, offset: int) -> bytes:
+        """Cut the chunk's last piece where the event list closes behind it."""
+        for match in reversed(list(LIST_END.finditer(piece))):
+            if not EVENT_KEY.search(piece, match.end()):
+                self._close(piece[match.end() :], offset + match.end())
+                return piece[: match.start()]
+        return piece
 
 
 def _closing(body: bytes, problem: msgspec.DecodeError) -> int | None:
@@ -46,107 +168,3 @@ def _closing(body: bytes, problem: msgspec.DecodeError) -> int | None:
         return None
     found = AT_BYTE.search(str(problem))
     return body.rfind(b"]", 0, int(found[1]) - 1) + 1 if found else None
-
-
-def _salvage(text: bytes, offset: int, quality: QualityLog) -> tuple[list[Event], bytes | None]:
-    boundaries = [match.start() + 1 for match in SEPARATOR.finditer(text)]
-    events: list[Event] = []
-    at = 0
-    while at < len(text):
-        rest = b"[" + text[at:].strip(b", \t\r\n") + b"]"
-        lead = len(text) - at - len(text[at:].lstrip(b", \t\r\n"))
-        try:
-            events += EVENTS.decode(rest)
-        except msgspec.DecodeError as problem:
-            closing = _closing(rest, problem)
-            if closing is not None:
-                events += EVENTS.decode(rest[:closing])
-                return events, rest[closing:-1]
-            begin, end = _damaged(text, at, lead, boundaries, problem)
-            if begin > at:
-                events += EVENTS.decode(b"[" + text[at:begin].strip(b", \t\r\n") + b"]")
-            piece = text[begin:end].strip(b", \t\r\n")
-            tail = None
-            if end == len(text):
-                piece, tail = _split_tail(piece)
-            event = repair(piece)
-            if event is not None:
-                events.append(event)
-                quality.add("repaired-event", 1, offset + begin)
-            elif piece:
-                if EVENT_LIST.search(piece):
-                    raise TraceFormatError(
-                        f"a second trace begins at byte {offset + begin}: two writers wrote this file"
-                    ) from None
-                quality.add("dropped-event", 1, offset + begin)
-            if tail is not None:
-                return events, tail
-            at = end
-        else:
-            break
-    return events, None
-
-
-def _damaged(text: bytes, at: int, lead: int, boundaries: list[int], problem: msgspec.DecodeError) -> tuple[int, int]:
-    """Begin and end of the piece in which decoding of text[at:] failed."""
-    found = AT_BYTE.search(str(problem))
-    if found:
-        byte = at + lead + int(found[1]) - 2
-    else:
-        byte = _first_bad(text, at, boundaries)
-    index = bisect_right(boundaries, max(byte, at))
-    begin = max(at, boundaries[index - 1]) if index else at
-    end = boundaries[index] if index < len(boundaries) else len(text)
-    return begin, end
-
-
-def _first_bad(text: bytes, at: int, boundaries: list[int]) -> int:
-    """Position in the first piece that does not decode, where the decoder names no byte."""
-    low, high = bisect_right(boundaries, at), len(boundaries)
-    while low < high:
-        middle = (low + high) // 2
-        try:
-            EVENTS.decode(b"[" + text[at : boundaries[middle]].strip(b", \t\r\n") + b"]")
-        except msgspec.DecodeError:
-            high = middle
-        else:
-            low = middle + 1
-    return max(at, boundaries[low - 1]) if low else at
-
-
-def _split_tail(piece: bytes) -> tuple[bytes, bytes | None]:
-    """Cut the last piece where the event list closes behind it."""
-    for match in reversed(list(re.finditer(rb"\}\s*,?\s*\](?=\s*(?:,\s*\"[^\"]*\"\s*:|\}?\s*$))", piece))):
-        if not re.search(rb'"(?:ph|ts)"\s*:', piece[match.end() :]):
-            return piece[: match.start() + 1], piece[match.end() :]
-    return piece, None
-
-
-def repair(piece: bytes) -> Event | None:
-    """One event's text read by ever looser rules; None where it stays unreadable."""
-    named = NAME.sub(_quote_inside, piece, count=1)
-    plain = BARE_WORD.sub(rb"\1null", piece)
-    attempts = (plain, named, BAD_ESCAPE.sub(rb"\\\\", plain), TRAILING_COMMA.sub(rb"\1", plain))
-    everything = TRAILING_COMMA.sub(rb"\1", BAD_ESCAPE.sub(rb"\\\\", BARE_WORD.sub(rb"\1null", named)))
-    for attempt in (*attempts, everything):
-        try:
-            value = json.loads(attempt.decode("utf-8", "replace"), strict=False, parse_float=str)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return _event(value)
-    return None
-
-
-def _quote_inside(match: re.Match[bytes]) -> bytes:
-    return match[1] + re.sub(rb'(?<!\\)"', rb'\\"', match[2]) + match[3]
-
-
-def _event(value: dict[str, Any]) -> Event | None:
-    shaped = {
-        key: msgspec.Raw(msgspec.json.encode(item)) if key in ("ts", "args") else item for key, item in value.items()
-    }
-    try:
-        return msgspec.convert(shaped, Event)
-    except (msgspec.ValidationError, TypeError):
-        return None

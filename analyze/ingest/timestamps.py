@@ -18,18 +18,23 @@ if TYPE_CHECKING:
     import msgspec
 
 DIGITS_OF_INT64 = 18
+NINE = 9
 LARGEST_NS = 2**63 - 1
 #: below this, float64 holds three decimals of a microsecond exactly enough to round them
 EXACT_FLOAT_US = float(2**43)
 
 
-def nanoseconds(texts: Sequence[msgspec.Raw]) -> pl.Series:
-    """Int64 nanoseconds of the microsecond texts; null where a text is absent or no number."""
+def nanoseconds(texts: Sequence[msgspec.Raw]) -> tuple[pl.Series, int]:
+    """Int64 nanoseconds of the microsecond texts, null where a text is absent or no number; and how many were no number."""
     rows = list(map(bytes, texts))
     if not rows:
-        return pl.Series(dtype=pl.Int64)
+        return pl.Series(dtype=pl.Int64), 0
     fast = _fixed_width(rows)
-    return fast if fast is not None else pl.Series([exact_nanoseconds(row) for row in rows], dtype=pl.Int64)
+    if fast is not None:
+        return fast, 0
+    slow = [exact_nanoseconds(row) for row in rows]
+    bad = sum(value is None and row not in (b"", b"null") for value, row in zip(slow, rows, strict=True))
+    return pl.Series(slow, dtype=pl.Int64), bad
 
 
 def _fixed_width(rows: list[bytes]) -> pl.Series | None:
@@ -41,12 +46,12 @@ def _fixed_width(rows: list[bytes]) -> pl.Series | None:
     table = table.reshape(len(rows), width)
     if not (table[:, -1] == ord("\n")).all():
         return None
-    if width > 5 and (table[:, -5] == ord(".")).all():
+    if width > len(".ddd\n") and (table[:, -5] == ord(".")).all():
         table, scale = table[:, [*range(width - 5), -4, -3, -2]], 1
     else:
         table, scale = table[:, :-1], 1000
     digits = table - np.uint8(ord("0"))
-    if digits.shape[1] + (3 if scale > 1 else 0) > DIGITS_OF_INT64 or not digits.size or digits.max() > 9:
+    if digits.shape[1] + (3 if scale > 1 else 0) > DIGITS_OF_INT64 or not digits.size or digits.max() > NINE:
         return None
     value = digits[:, 0].astype(np.int64)
     for position in range(1, digits.shape[1]):
@@ -65,15 +70,19 @@ def exact_nanoseconds(text: bytes | str) -> int | None:
     return value if abs(value) <= LARGEST_NS else None
 
 
-def durations(values: Sequence[float | str | None]) -> pl.Series:
-    """Int64 nanoseconds of durations in microseconds; null where absent, no number, or beyond Int64."""
+def durations(values: Sequence[float | str | None]) -> tuple[pl.Series, int]:
+    """Int64 nanoseconds of durations in microseconds, null where absent or no number; and how many were no number."""
     try:
-        series = pl.Series(values, dtype=pl.Float64)
+        series = pl.Series(values, dtype=pl.Float64, strict=True)
     except (TypeError, pl.exceptions.PolarsError):
-        return pl.Series([None if value is None else exact_nanoseconds(str(value)) for value in values], dtype=pl.Int64)
+        return _each_duration(values)
+    if series.is_nan().any() or (series.abs() >= EXACT_FLOAT_US).any():
+        return _each_duration(values)
     whole = series.floor()
-    if (series.abs() >= EXACT_FLOAT_US).any():
-        return pl.Series(
-            [None if value is None else exact_nanoseconds(repr(value)) for value in values], dtype=pl.Int64
-        )
-    return (whole.cast(pl.Int64) * 1000 + ((series - whole) * 1000).round().cast(pl.Int64)).alias("dur_ns")
+    return whole.cast(pl.Int64) * 1000 + ((series - whole) * 1000).round().cast(pl.Int64), 0
+
+
+def _each_duration(values: Sequence[float | str | None]) -> tuple[pl.Series, int]:
+    exact = [None if value is None else exact_nanoseconds(str(value)) for value in values]
+    bad = sum(new is None and old is not None for new, old in zip(exact, values, strict=True))
+    return pl.Series(exact, dtype=pl.Int64), bad

@@ -7,13 +7,12 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from analyze.ingest.producer import Producer
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from analyze.ingest.event import Event
+    from analyze.ingest.producer import Producer
 
 
 @functools.cache
@@ -26,3 +25,8 @@ def producers() -> tuple[Producer, ...]:
 def recognise(header: Mapping[str, Any], events: Sequence[Event]) -> Producer:
     """Return the producer surest that it wrote this header and these first events."""
     return max(producers(), key=lambda each: each.matches(header, events))
+
+
+def named(name: str) -> Producer:
+    """Return the producer of this name."""
+    return next(each for each in producers() if each.name == name)

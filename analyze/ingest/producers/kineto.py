@@ -158,7 +158,7 @@ def device_kind(header: Mapping[str, Any], categories: Mapping[str, int], calls:
     if any(category.startswith("privateuse1") for category in categories):
         return "privateuse1"
     on_device = any(category in DEVICE_CATEGORIES for category in categories)
-    if on_device or any(call.startswith(("cuda", "cu")) for call in calls) or header.get("deviceProperties"):
+    if on_device or any(call.startswith(("cuda", "cu")) for call in calls):
         return "cuda"
     return "cpu"
 
@@ -166,8 +166,9 @@ def device_kind(header: Mapping[str, Any], categories: Mapping[str, int], calls:
 def complete_device(frame: pl.DataFrame) -> pl.DataFrame:
     """Kind by category, copies of old ROCm by name; device and stream from the lanes where the arguments lack them."""
     category, name = pl.col("category").cast(pl.String), pl.col("name").cast(pl.String)
-    by_name = pl.when(name.str.contains(r"^(Memcpy|Copy\w+To\w+)")).then(pl.lit("memcpy"))
-    by_name = by_name.when(name.str.starts_with("Memset")).then(pl.lit("memset")).otherwise(pl.lit("kernel"))
+    by_name: pl.Expr
+    copies = pl.when(name.str.contains(r"^(Memcpy|Copy\w+To\w+)")).then(pl.lit("memcpy"))
+    by_name = copies.when(name.str.starts_with("Memset")).then(pl.lit("memset")).otherwise(pl.lit("kernel"))
     return frame.with_columns(
         kind=pl.when(category.is_in(["gpu_memcpy", "Memcpy"]))
         .then(pl.lit("memcpy"))
@@ -214,7 +215,8 @@ def product_of(lists: pl.Series) -> pl.Series:
         .list.eval(pl.element().cast(pl.Int64).product())
         .list.first(),
     )
-    return lists.to_frame("text").join(sizes, on="text", how="left", maintain_order="left")["product"].cast(pl.Int64)
+    joined = lists.to_frame("text").join(sizes, on="text", how="left", maintain_order="left")
+    return joined.get_column("product")
 
 
 PRODUCER = Producer(
