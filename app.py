@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.shell.sidebar import sidebar
 
-st.set_page_config(page_title="stepscope", page_icon=":material/speed:", layout="wide")
+# A file of ours: an icon by name would be fetched from elsewhere.
+ICON = Path(__file__).parent / "pages" / "shell" / "icon.svg"
+st.set_page_config(page_title="stepscope", page_icon=str(ICON), layout="wide")
 page = st.navigation(
     [
         st.Page("pages/overview.py", title="Overview", icon=":material/speed:", default=True),

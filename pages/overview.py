@@ -9,10 +9,12 @@ import streamlit as st
 
 from analyze.report.amounts import Scale, percent, quantity
 from analyze.report.charts.step_bar import segments
-from analyze.report.charts.telemetry import OVERVIEW
-from analyze.report.headline import trust_pieces, what_ran
+from analyze.report.charts.telemetry import overview_metrics
+from analyze.report.headline import what_ran
+from analyze.report.trust import trust_sentences
 from pages.shell.finding_card import finding_card
 from pages.shell.markup import bullets, line, prose
+from pages.shell.numbers import numbers
 from pages.shell.opened import opened
 from pages.shell.step_bar import step_bar
 from pages.shell.telemetry_chart import telemetry_chart
@@ -28,9 +30,7 @@ def _numbers(report: Report) -> None:
     if time is not None:
         kind = f"{'inferred, ' if time.inferred else ''}{'profiled' if time.profiled else 'unprofiled'}"
         spread = scale.span(time.p10_ns, time.p90_ns)
-        shown.append(
-            ("Step time", f"{scale.ms(time.median_ns)} ms", f"median of {time.count:,} {kind}, p10–p90 {spread}")
-        )
+        shown.append(("Step time", f"{scale.ms(time.median_ns)} ms", f"median of {time.count:,} {kind} steps, p10–p90 {spread}"))
     if summary.device_busy_fraction is not None:
         without = summary.busy_without_collectives_fraction
         differs = without is not None and without != summary.device_busy_fraction
@@ -42,11 +42,7 @@ def _numbers(report: Report) -> None:
         shown.append(("After the fixes", f"{scale.ms(summary.after_all_fixes_ns)} ms", "all replayed fixes together"))
     if summary.floor_ns is not None:
         shown.append(("Floor", f"{scale.ms(summary.floor_ns)} ms", "with a device that never idles"))
-    with st.container(horizontal=True, gap="large"):
-        for label, value, note in shown:
-            with st.container(width=210, gap=None):
-                st.metric(label, value)
-                line(note, size=".85rem", faint=True)
+    numbers(shown)
 
 
 def _where_it_goes(report: Report) -> None:
@@ -72,20 +68,12 @@ def _findings(report: Report) -> None:
 
 def _trust(report: Report) -> None:
     st.subheader("How far to trust this")
-    time = report.summary.step_time
-    said = list(trust_pieces(report))
-    if time is not None:
-        how = "under" if time.profiled else "without"
-        said.append(f"Step times are from the {time.source}, {how} the profiler")
-        if time.profiled_mean_ns is not None and not time.profiled:
-            scale = Scale.of(report.summary)
-            said.append(f"Under the profiler a step took {scale.ms(time.profiled_mean_ns)} ms on average")
-    bullets(said + [f"{file} was set aside: {reason}" for file, reason in report.set_aside])
+    bullets(list(trust_sentences(report)))
     reasons: dict[str, list[str]] = {}
     for detector, reason in report.skipped:
         reasons.setdefault(reason, []).append(report.detectors[detector].title)
     if reasons:
-        st.subheader("What was not checked, and why")
+        st.subheader("Not checked, and why")
         for reason, titles in reasons.items():
             line(reason, weight=600)
             bullets(titles)
@@ -111,6 +99,6 @@ with answer:
     _findings(it.report)
     _next(it.report)
 with meanwhile:
-    st.subheader("Meanwhile")
-    telemetry_chart(it, OVERVIEW)
+    st.subheader("Meanwhile, on the same clock")
+    telemetry_chart(it, overview_metrics(it.report.summary))
     _trust(it.report)

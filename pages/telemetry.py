@@ -15,10 +15,8 @@ metrics = () if telemetry is None else sampled(telemetry)
 by_title = {metric.title: metric for metric in metrics}
 if by_title:
     usual = [metric.title for metric in metrics if metric.usual]
-    chosen = st.multiselect(
-        "Metrics", list(by_title), default=usual or list(by_title)[:6], key=f"metrics_{it.source.key}"
-    )
+    chosen = st.multiselect("Metrics", list(by_title), default=usual or list(by_title)[:6], key=f"metrics_{it.source.key}")
     st.caption("Drag sideways to enlarge a stretch of time in all charts at once; double-click to see all of it.")
-    telemetry_chart(it, metrics=[by_title[title] for title in chosen])
+    telemetry_chart(it, [by_title[title] for title in chosen])
 else:
     telemetry_chart(it)

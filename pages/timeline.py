@@ -32,7 +32,5 @@ if drawn < chosen.height:
 st.plotly_chart(figure, width="stretch", config=CONFIG)
 st.subheader("The longest in this step")
 show_table(
-    chosen.top_k(LONGEST, by="dur_ns")
-    .with_columns(dur_ms=pl.col("dur_ns") / 1e6)
-    .select("lane", "kind", "name", "dur_ms")
+    chosen.top_k(LONGEST, by="dur_ns").with_columns(dur_ms=pl.col("dur_ns") / 1e6).select("lane", "kind", "name", "dur_ms")
 )

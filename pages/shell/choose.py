@@ -70,9 +70,7 @@ def _by_path() -> None:
             "Path or address", placeholder="runs/2026-05-04, trace.json.gz, traces.zip, s3://bucket/trace.json.gz"
         )
         submitted = st.form_submit_button("Open path", type="primary")
-    st.caption(
-        "A run directory, a trace, an archive or a folder of traces, of any size, on the machine that runs this app."
-    )
+    st.caption("A run directory, a trace, an archive or a folder of traces, of any size, on the machine that runs this app.")
     if submitted:
         _open_path(text)
 

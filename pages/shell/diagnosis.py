@@ -131,7 +131,7 @@ class Diagnosis:
 
     def _take(self, kind: str, *values: Any) -> None:  # noqa: ANN401 - as the message has it
         if kind == "progress":
-            self.fraction, self.text = values
+            self._progress(*values)
         elif kind == "report":
             self._report = replace(values[0], table=self.table)
             self.state = "done"
@@ -139,6 +139,14 @@ class Diagnosis:
             self.state, self.error = "failed", values[0]
         else:
             self._answers.put((kind, values[0]))
+
+    def _progress(self, file: str, done: int, total: int | None) -> None:
+        name, megabytes = Path(file).name, f"{done / 1e6:,.0f}"
+        self.fraction = done / total if total else None
+        if total and done < total:
+            self.text = f"reading {name}: {megabytes} of {total / 1e6:,.0f} MB"
+        else:
+            self.text = f"{name}: {megabytes} MB read, working out where the time goes"
 
     def _ended(self, code: int) -> None:
         if self.state == "running":

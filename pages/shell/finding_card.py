@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analyze.report.card import card
+from analyze.report.plain_text import shown
 from pages.shell.markup import line, prose, safe
 from pages.shell.table import show_table
 
@@ -27,7 +28,7 @@ def finding_card(finding: Finding, report: Report, number: int | None = None) ->
         line(" · ".join(said.how_sure), size=".92rem", faint=True)
         if said.location:
             line("Where", size=".92rem", faint=True)
-            st.code(said.location, language=None, wrap_lines=True)
+            st.code(shown(said.location), language=None, wrap_lines=True)
         if said.caveat:
             line(f"Beware: {said.caveat}")
         for index, remedy in enumerate(said.fix):
@@ -44,11 +45,7 @@ def finding_card(finding: Finding, report: Report, number: int | None = None) ->
 
 def _head(title: str, severity: str) -> None:
     colour = COLOURS.get(severity, COLOURS["low"])
-    badge = (
-        f"border:1px solid {colour};color:{colour};border-radius:1rem;padding:0 .55rem;font-size:.8rem;font-weight:600"
-    )
+    badge = f"border:1px solid {colour};color:{colour};border-radius:1rem;padding:0 .55rem;font-size:.8rem;font-weight:600"
     tag = f'<span style="{badge}">{safe(severity)}</span>' if severity else ""
-    style = (
-        "display:flex;gap:.7rem;align-items:center;flex-wrap:wrap;margin:0;padding:0;font-size:1.15rem;font-weight:650"
-    )
+    style = "display:flex;gap:.7rem;align-items:center;flex-wrap:wrap;margin:0;padding:0;font-size:1.15rem;font-weight:650"
     st.html(f'<h3 style="{style}">{safe(title)} {tag}</h3>')

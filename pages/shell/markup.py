@@ -19,7 +19,7 @@ def safe(text: object) -> str:
 
 def line(text: object, *, size: str = "1rem", weight: int = 400, faint: bool = False, tag: str = "div") -> None:
     """Show one paragraph."""
-    style = f"font-size:{size};font-weight:{weight};line-height:1.45;margin:0;padding:0;overflow-wrap:anywhere;"
+    style = f"font-size:{size};font-weight:{weight};line-height:1.45;margin:0;padding:0;overflow-wrap:anywhere;text-wrap:pretty;"
     st.html(f'<{tag} style="{style}{"opacity:.72;" if faint else ""}">{safe(text)}</{tag}>')
 
 
@@ -30,7 +30,7 @@ def prose(text: str) -> None:
 
 def bullets(items: list[str]) -> None:
     """Show a list."""
-    rows = "".join(f"<li>{CODE.sub(_code, safe(item))}</li>" for item in items)
+    rows = "".join(f"<li>{safe(item)}</li>" for item in items)
     st.html(f'<ul style="margin:0;padding-left:1.2rem;line-height:1.5;overflow-wrap:anywhere">{rows}</ul>')
 
 

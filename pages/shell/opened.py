@@ -83,9 +83,7 @@ def with_names(report: Report, source: Source) -> Report:
         return report
     named = source.named
     quality = report.data_quality.with_columns(
-        pl.Series(
-            name, [named(cell) if cell is not None else None for cell in report.data_quality[name]], dtype=pl.String
-        )
+        pl.Series(name, [named(cell) if cell is not None else None for cell in report.data_quality[name]], dtype=pl.String)
         for name in ("detail", "file")
     )
     return replace(

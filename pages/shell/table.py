@@ -18,9 +18,7 @@ def show_table(frame: pl.DataFrame, named: Callable[[object], str] = shown, *, h
     """Show a frame that is small enough to be looked at; cells are text or numbers, never markup."""
     text = frame.select(cs.string() | cs.categorical() | cs.enum()).columns
     cells = frame.with_columns(
-        pl.Series(
-            name, [None if cell is None else named(cell) for cell in frame[name].cast(pl.String)], dtype=pl.String
-        )
+        pl.Series(name, [None if cell is None else named(cell) for cell in frame[name].cast(pl.String)], dtype=pl.String)
         for name in text
     )
     # A heading is read as markdown, so what markdown would see in a name is escaped.

@@ -11,7 +11,7 @@ from analyze.report.charts.telemetry import METRICS, Metric, device_names, telem
 from pages.shell.markup import line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     import polars as pl
 
@@ -29,14 +29,13 @@ def frame_or_none(it: Opened, name: str) -> pl.DataFrame | None:
         return None
 
 
-def telemetry_chart(it: Opened, names: Collection[str] | None = None, metrics: Iterable[Metric] = METRICS) -> None:
-    """Draw the metrics of these names, all where no names are given."""
+def telemetry_chart(it: Opened, metrics: Iterable[Metric] = METRICS) -> None:
+    """Draw these metrics, those of them that were sampled."""
     telemetry, step_log = frame_or_none(it, "telemetry"), frame_or_none(it, "step_log")
     figure = None
     if telemetry is not None or step_log is not None:
-        chosen = [metric for metric in metrics if names is None or metric.name in names]
-        names_of = device_names(it.report.manifest)
-        figure = telemetry_figure(telemetry, step_log, it.report.summary.window_ns, names_of, chosen)
+        names = device_names(it.report.manifest)
+        figure = telemetry_figure(telemetry, step_log, it.report.summary.window_ns, names, metrics)
     if figure is None:
         line(
             "A trace alone has no telemetry. This records utilisation, power, memory and temperature beside the steps:",

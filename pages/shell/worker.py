@@ -4,7 +4,7 @@ Parsing is Python that holds the interpreter lock; in the server's own process i
 it cannot, cancelling is a kill that takes effect at once, and memory goes back to the system when the process ends.
 
 Requests are pickled tuples, first ("diagnose", paths), then ("rows", name, page) or ("csv", name). Answers are
-("progress", fraction, text), ("report", Report), ("answer", value) and ("failed", text).
+("progress", file, bytes_done, bytes_total), ("report", Report), ("answer", value) and ("failed", text).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Answers:
         pickle.dump(message, self._pipe, protocol=pickle.HIGHEST_PROTOCOL)
         self._pipe.flush()
 
-    def progress(self, progress: Any) -> None:  # noqa: ANN401 - anything with .fraction and .text
+    def progress(self, progress: Any) -> None:  # noqa: ANN401 - as analyze.diagnose hands it over
         """Pass progress on, but not more often than it is looked at."""
         now = time.monotonic()
         if now - self._last_progress >= PROGRESS_INTERVAL_S:
             self._last_progress = now
-            self.send("progress", progress.fraction, progress.text)
+            self.send("progress", progress.file, progress.bytes_done, progress.bytes_total)
 
 
 def serve(requests: queue.Queue[tuple[Any, ...]], answers: Answers) -> None:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from analyze.report.charts.colours import GREY
 from analyze.report.plain_text import shown
 
 #: a plotly figure, data and layout, as plain values
 Figure = dict[str, Any]
 
 #: pixels of one panel, of the space above it that holds its title, and of the axis below the last
-PANEL_PX, TITLE_PX, AXIS_PX, TOP_PX = 88, 30, 54, 26
+PANEL_PX, TITLE_PX, AXIS_PX, TOP_PX = 88, 30, 54, 6
+#: pixels of a legend that may take several lines
+LEGEND_PX = 60
+BAND_OPACITY = 0.16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,7 @@ class Panel:
     traces: list[dict[str, Any]]
     #: where the axis ends; None lets it follow the values
     top: float | None = None
+    from_zero: bool = True
 
 
 def text(value: object) -> str:
@@ -43,13 +46,16 @@ def text(value: object) -> str:
 
 def figure(panels: list[Panel], bands: list[Band], time_title: str) -> Figure:
     """Return the panels on one time axis in seconds."""
-    height = TOP_PX + len(panels) * (PANEL_PX + TITLE_PX) + AXIS_PX
-    drawable = height - TOP_PX - AXIS_PX
+    keyed = [_key(band) for band in {band.label: band for band in bands}.values()]
+    legend = bool(keyed) or any(trace.get("showlegend") for panel in panels for trace in panel.traces)
+    below = AXIS_PX + LEGEND_PX * legend
+    drawable = len(panels) * (PANEL_PX + TITLE_PX)
+    height = TOP_PX + drawable + below
     layout: dict[str, Any] = {
         "height": height,
-        "margin": {"l": 56, "r": 12, "t": TOP_PX, "b": AXIS_PX},
-        "showlegend": any(trace.get("showlegend") for panel in panels for trace in panel.traces),
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+        "margin": {"l": 56, "r": 12, "t": TOP_PX, "b": below},
+        "showlegend": legend,
+        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
         "hovermode": "x",
         "bargap": 0,
         "barmode": "overlay",
@@ -60,9 +66,9 @@ def figure(panels: list[Panel], bands: list[Band], time_title: str) -> Figure:
             "zeroline": False,
         },
         "annotations": [],
-        "shapes": [shape for band in bands for shape in _band(band)],
+        "shapes": [_band(band) for band in bands],
     }
-    data = []
+    data: list[dict[str, Any]] = []
     for index, panel in enumerate(panels):
         axis = "y" if index == 0 else f"y{index + 1}"
         top = 1 - (index * (PANEL_PX + TITLE_PX) + TITLE_PX) / drawable
@@ -70,15 +76,14 @@ def figure(panels: list[Panel], bands: list[Band], time_title: str) -> Figure:
         layout[f"yaxis{axis[1:]}"] = {
             "domain": [bottom, top],
             "anchor": "x",
-            "rangemode": "tozero",
+            "rangemode": "tozero" if panel.from_zero else "normal",
             "nticks": 4,
             "zeroline": False,
             **({} if panel.top is None else {"range": [0, panel.top]}),
         }
         layout["annotations"].append(_title(panel.title, top))
         data += [{**trace, "xaxis": "x", "yaxis": axis} for trace in panel.traces]
-    layout["annotations"] += [_band_label(band) for band in bands]
-    return {"data": data, "layout": layout}
+    return {"data": data + keyed, "layout": layout}
 
 
 def _title(title: str, top: float) -> dict[str, Any]:
@@ -86,11 +91,13 @@ def _title(title: str, top: float) -> dict[str, Any]:
     return {**place, "text": text(title), "showarrow": False, "font": {"size": 13}}
 
 
-def _band(band: Band) -> list[dict[str, Any]]:
+def _band(band: Band) -> dict[str, Any]:
     span = {"type": "rect", "xref": "x", "x0": band.start_s, "x1": band.end_s, "yref": "paper", "y0": 0, "y1": 1}
-    return [{**span, "fillcolor": band.colour, "opacity": 0.14, "line": {"width": 0}, "layer": "below"}]
+    return {**span, "fillcolor": band.colour, "opacity": BAND_OPACITY, "line": {"width": 0}, "layer": "below"}
 
 
-def _band_label(band: Band) -> dict[str, Any]:
-    place = {"x": band.start_s, "xref": "x", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
-    return {**place, "text": text(band.label), "showarrow": False, "font": {"size": 11, "color": band.colour or GREY}}
+def _key(band: Band) -> dict[str, Any]:
+    """Name a band in the legend: labels inside the chart would cover one another where bands are narrow."""
+    marker = {"symbol": "square", "size": 11, "color": band.colour, "opacity": 0.55}
+    point = {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "xaxis": "x", "yaxis": "y"}
+    return {**point, "marker": marker, "name": text(band.label), "showlegend": True, "hoverinfo": "skip"}

@@ -14,11 +14,18 @@ from analyze.report.charts.panels import Band, Figure, Panel, figure, text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from analyze.findings.model import Summary
+
 #: points drawn of one series; more are averaged into as many stretches of equal length
 POINTS = 1500
 #: bars drawn of the step log; more are thinned evenly
 STEPS = 3000
 GIB = 1024**3
+PHASE_NAMES = {
+    "baseline": "steps without the profiler",
+    "times": "profiled for times",
+    "explanations": "profiled for explanations",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +40,7 @@ class Metric:
     #: a running count, drawn as its rate per second
     counter: bool = False
     top: float | None = None
+    from_zero: bool = True
     #: drawn unless the user chooses otherwise
     usual: bool = True
 
@@ -42,17 +50,23 @@ METRICS = (
     Metric(title="GPU utilisation, %", source="nvml", name="utilisation_percent", top=105),
     Metric(title="GPU power, W", source="nvml", name="power_w"),
     Metric(title="GPU memory, GiB", source="nvml", name="memory_used_bytes", divisor=GIB),
-    Metric(title="GPU temperature, °C", source="nvml", name="temperature_c"),
-    Metric(title="GPU SM clock, MHz", source="nvml", name="sm_clock_mhz"),
+    Metric(title="GPU temperature, °C", source="nvml", name="temperature_c", from_zero=False),
+    Metric(title="GPU SM clock, MHz", source="nvml", name="sm_clock_mhz", from_zero=False),
     Metric(title="CPU, % of all cores", source="psutil", name="cpu_percent", top=105),
     Metric(title="Training process CPU, % of one core", source="psutil", name="process_cpu_percent"),
     Metric(title="Host memory, GiB", source="psutil", name="memory_used_bytes", divisor=GIB),
-    Metric(title="CPU temperature, °C", source="psutil", name="cpu_temperature_c"),
+    Metric(title="CPU temperature, °C", source="psutil", name="cpu_temperature_c", from_zero=False),
     Metric(title="Disk reads, MB/s", source="psutil", name="disk_read_bytes", divisor=1e6, counter=True),
     Metric(title="Network received, MB/s", source="psutil", name="net_received_bytes", divisor=1e6, counter=True),
 )
 #: enough to see whether the device is fed, and at what cost
-OVERVIEW = ("utilisation_percent", "power_w", "memory_used_bytes", "temperature_c", "cpu_percent")
+OVERVIEW = ("utilisation_percent", "power_w", "memory_used_bytes", "temperature_c", "cpu_percent", "cpu_temperature_c")
+
+
+def overview_metrics(summary: Summary) -> tuple[Metric, ...]:
+    """Return the metrics that matter most; of a CPU-only run those of the host alone."""
+    device = bool(summary.step_parts_ns) or summary.device_busy_fraction is not None
+    return tuple(metric for metric in METRICS if metric.name in OVERVIEW and (device or metric.source != "nvml"))
 
 
 def device_names(manifest: Mapping[str, Any] | None) -> dict[str, str]:
@@ -78,7 +92,11 @@ def telemetry_figure(
     panels = [] if step_log is None or step_log.is_empty() else [_steps(step_log, zero)]
     if telemetry is not None:
         drawn = ((metric, _traces(telemetry, metric, zero, names)) for metric in metrics)
-        panels += [Panel(title=metric.title, traces=traces, top=metric.top) for metric, traces in drawn if traces]
+        panels += [
+            Panel(title=metric.title, traces=traces, top=metric.top, from_zero=metric.from_zero)
+            for metric, traces in drawn
+            if traces
+        ]
     _name_once(panels)
     began = datetime.fromtimestamp(zero / 1e9, tz=timezone.utc)
     return figure(panels, bands(step_log, window_ns, zero), f"seconds since {began:%Y-%m-%d %H:%M:%S} UTC")
@@ -119,7 +137,7 @@ def bands(step_log: pl.DataFrame | None, window_ns: tuple[int, int] | None, zero
         )
     )
     return [
-        Band(label=phase, start_s=(start - zero) / 1e9, end_s=(end - zero) / 1e9, colour=PHASES[phase])
+        Band(label=PHASE_NAMES[phase], start_s=(start - zero) / 1e9, end_s=(end - zero) / 1e9, colour=PHASES[phase])
         for phase, start, end in runs.select("phase", "start_ns", "end_ns").rows()
         if phase in PHASES
     ]

@@ -31,9 +31,7 @@ KINDS = {
 LANE = {"lane": pl.String, "kind": pl.String, "name": pl.String, "start_ns": pl.Int64, "dur_ns": pl.Int64}
 
 
-def items(
-    step: int, kernels: pl.DataFrame | None, copies: pl.DataFrame | None, launches: pl.DataFrame | None
-) -> pl.DataFrame:
+def items(step: int, kernels: pl.DataFrame | None, copies: pl.DataFrame | None, launches: pl.DataFrame | None) -> pl.DataFrame:
     """Return lane, kind, name, start_ns and dur_ns of a step's items; device work is of the step that launched it."""
     frames = [pl.DataFrame(schema=LANE)]
     stream = pl.format(
