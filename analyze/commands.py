@@ -38,7 +38,7 @@ Rank = Annotated[int | None, typer.Option(help="Put this rank first.", min=0)]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep parsed traces, and use those kept.")]
 Baseline = Annotated[
     float | None,
-    typer.Option(metavar="MS", help="Step time without the profiler, where you measured it yourself.", min=0),
+    typer.Option(metavar="MS", help="Step time without the profiler, where you measured it yourself."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over an existing file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -71,6 +71,8 @@ def report(
     """Say why a step takes as long as it does and what each fix would give back."""
     if sum((json, html is not None, perfetto is not None)) > 1:
         raise InputError("--json, --html and --perfetto exclude one another; give one of them")
+    if baseline_step_ms is not None and not 0 < baseline_step_ms < float("inf"):
+        raise InputError(f"--baseline-step-ms {baseline_step_ms}: expected milliseconds above 0")
     target = html or perfetto
     if target is not None:
         _must_be_free(target, force)
@@ -223,9 +225,7 @@ def newest_run(runs: Path) -> Path:
     """Return the run directory below `runs` whose manifest was written last."""
     manifests = sorted(runs.glob("*/manifest.*.json"), key=lambda manifest: manifest.stat().st_mtime_ns)
     if not manifests:
-        raise InputError(
-            f"no PATH given and no run under ./{runs}: record one with `stepscope collect`, or give a trace"
-        )
+        raise InputError(f"no PATH given and no run under ./{runs}: record one with `stepscope collect`, or give a trace")
     return manifests[-1].parent
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.findings.model import confidence_word
 from analyze.report.amounts import Scale, counted, percent, quantity, severity_of, share_of_step
-from analyze.report.plain_text import clipped, columns, shown, wrapped
+from analyze.report.plain_text import clipped, columns, excerpt, shown, wrapped
 from analyze.report.step_parts import glyph, part_name, step_parts
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ def _finding(index: int, finding: Finding, report: Report, scale: Scale, width: 
         yield from _text(finding.location, width, first=f"{INDENT}where  ", rest=f"{INDENT}       ")
     yield from _evidence(finding.evidence, width)
     for position, remedy in enumerate(detector.fix):
-        yield from _text(
-            remedy.text, width, first=f"{INDENT}{'fix' if position == 0 else 'or':6} ", rest=f"{INDENT}       "
-        )
+        yield from _text(remedy.text, width, first=f"{INDENT}{'fix' if position == 0 else 'or':6} ", rest=f"{INDENT}       ")
         for line in remedy.code.splitlines():
             yield ((f"{INDENT}           ", ""), (shown(line), "green"))
     if finding.caveat:
@@ -166,7 +164,7 @@ def cell(name: str, value: Any) -> str:  # noqa: ANN401 - anything a cell may ho
         return "–"
     if isinstance(value, (int, float)) and name.endswith("_ns"):
         return f"{value / 1e6:,.3f}"
-    return quantity(value) if isinstance(value, float) else clipped(shown(value), CELL_WIDTH)
+    return quantity(value) if isinstance(value, float) else excerpt(value, CELL_WIDTH)
 
 
 def _ranks(report: Report, width: int) -> Iterator[Line]:

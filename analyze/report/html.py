@@ -14,7 +14,7 @@ from analyze.report.amounts import Scale, percent, severity_of, share_of_step
 from analyze.report.charts.colours import part_colour
 from analyze.report.details import cell, column_title, reasons_of_skipped, totals
 from analyze.report.headline import step_variants, trust_pieces, what_ran
-from analyze.report.plain_text import clipped, shown
+from analyze.report.plain_text import excerpt
 from analyze.report.step_parts import part_name, step_parts
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _content(report: Report) -> dict[str, Any]:
         "steps": _steps_chart(report, scale),
         "findings": [_card(finding, report, scale) for finding in report.findings],
         "notes": [_card(finding, report, scale) for finding in report.notes],
-        "trust": ", ".join(trust_pieces(report)),
+        "trust": _text(", ".join(trust_pieces(report))),
         "ranks": list(_ranks(report)) if len(report.ranks) > 1 else [],
         "skipped": [(_text(reason), ids) for reason, ids in reasons_of_skipped(report).items()],
         "clear": list(report.clear),
@@ -74,7 +74,7 @@ def _content(report: Report) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    return clipped(shown("" if value is None else value), TEXT_WIDTH)
+    return excerpt("" if value is None else value, TEXT_WIDTH)
 
 
 def _quality(report: Report) -> list[dict[str, Any]]:

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: controls, invisible formatting (bidi overrides among it), surrogates, unassigned, line and paragraph separators
-UNSHOWABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
 
 def shown(text: object) -> str:
-    r"""Return the text with everything that is not a visible character or a space escaped: \x1b, \u202e."""
+    r"""Return the text with all that is invisible or drives a terminal escaped: \x1b, \u202e. A space stays a space."""
     string = str(text)
-    if string.isascii() and string.isprintable():
+    if string.isprintable():
         return string
-    return "".join(_escape(char) if unicodedata.category(char) in UNSHOWABLE else char for char in string)
+    return "".join(char if char.isprintable() else _escape(char) for char in string)
 
 
 def _escape(char: str) -> str:
@@ -36,6 +33,11 @@ def clipped(text: str, width: int) -> str:
     if columns(text) <= width:
         return text
     return _fitting_head(text, max(width - 1, 0)) + "…"
+
+
+def excerpt(text: object, width: int) -> str:
+    """Return the visible beginning of a text that may be huge: what is cut off is never looked at."""
+    return clipped(shown(str(text)[: width + 1]), width)
 
 
 def clipped_left(text: str, width: int) -> str:

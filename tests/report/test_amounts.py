@@ -35,15 +35,11 @@ def test_parts_are_rounded_so_that_they_add_up() -> None:
 
 
 @given(st.lists(st.floats(min_value=-1e9, max_value=1e10), max_size=12), st.integers(min_value=0, max_value=3))
-def test_printed_parts_add_up_to_the_printed_total_and_move_by_less_than_a_digit(
-    parts: list[float], decimals: int
-) -> None:
+def test_printed_parts_add_up_to_the_printed_total_and_move_by_less_than_a_digit(parts: list[float], decimals: int) -> None:
     scale = Scale(decimals)
     given_parts = {str(index): ns for index, ns in enumerate(parts)}
     rounded = scale.adding_up(given_parts)
-    printed = sum(
-        round(float(scale.ms(ns).replace(",", "").replace("−", "-")) * 10**decimals) for ns in rounded.values()
-    )
+    printed = sum(round(float(scale.ms(ns).replace(",", "").replace("−", "-")) * 10**decimals) for ns in rounded.values())
     unit = MS / 10**decimals
     assert abs(printed - sum(parts) / unit) <= 0.5 + 1e-6
     assert all(abs(rounded[name] - ns) <= unit + 1e-3 for name, ns in given_parts.items())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.report.plain_text import clipped, clipped_left, columns, first_fitting, shown, wrapped
+from analyze.report.plain_text import clipped, clipped_left, columns, excerpt, first_fitting, shown, wrapped
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,12 @@ def test_the_end_of_a_wide_text_is_clipped(text: str, width: int, expected: str)
 def test_the_beginning_is_clipped_where_the_end_says_more() -> None:
     assert clipped_left("/home/user/train.py(31)", 13) == "…train.py(31)"
     assert clipped_left("train.py", 8) == "train.py"
+
+
+def test_an_excerpt_is_visible_and_says_where_it_ends() -> None:
+    assert excerpt("a\nbcd", 10) == "a\\nbcd"
+    assert excerpt("n" * 1_000_000, 4) == "nnn…"
+    assert excerpt(12, 4) == "12"
 
 
 def test_text_is_wrapped_at_spaces_and_a_long_word_where_it_must_be() -> None:

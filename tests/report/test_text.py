@@ -30,7 +30,7 @@ parts   ▒▒▒▒▒▒▒▒▒▒███░  exposed copy 50.1 + compute 
 1 pageable-copy −48.2 ms (46.0–50.1, high) train.py(31): to → pin_memory=True
 2 launch-bound −3.1 ms (2.2–3.6, medium) aten::convolution → torch.compile(mode…
 3 unfused-optimizer −0.9 ms (0.2–1.4, low) → fused=True
-trust   replay 1.2% off, no shapes, stacks +1 more; 1 of 5 skipped: the run ha…
+trust   replay 1.2% off, no shapes, stacks +1 more; 1 of 5 skipped: the run has…
 next    stepscope explain pageable-copy
 """
     )
@@ -158,10 +158,7 @@ Data quality
 
 def test_several_ranks_are_listed_with_the_files_set_aside() -> None:
     text = render(reports.ranks_report())
-    assert (
-        "Ranks\n   rank 0, 68.4 ms, device busy 50%, rank0.json\n   rank 1, 68.4 ms, device busy 94%, rank1.json\n"
-        in text
-    )
+    assert "Ranks\n   rank 0, 68.4 ms, device busy 50%, rank0.json\n   rank 1, 68.4 ms, device busy 94%, rank1.json\n" in text
     assert "   set aside rank2.json: empty file\n" in text
 
 
