@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
 _STAGE_TEXT = {
@@ -26,7 +27,7 @@ class Progress(Protocol):
     def stage(self, name: str, step: int) -> None:
         """Begin a stage."""
 
-    def step(self, taken: int, to_go: int) -> None:
+    def step(self, taken: int, to_go: Callable[[], int]) -> None:
         """Count a step."""
 
     def say(self, text: str) -> None:
@@ -42,7 +43,7 @@ class Silence:
     def stage(self, name: str, step: int) -> None:
         """Ignore."""
 
-    def step(self, taken: int, to_go: int) -> None:
+    def step(self, taken: int, to_go: Callable[[], int]) -> None:
         """Ignore."""
 
     def say(self, text: str) -> None:
@@ -63,7 +64,7 @@ class Lines:
         if name in _STAGE_TEXT:
             self.say(f"step {step}: {_STAGE_TEXT[name]}")
 
-    def step(self, taken: int, to_go: int) -> None:
+    def step(self, taken: int, to_go: Callable[[], int]) -> None:
         """Single steps are not worth a line."""
 
     def say(self, text: str) -> None:
@@ -103,9 +104,9 @@ class Bar:
         if name in _STAGE_TEXT:
             self._progress.update(self._task, description=_STAGE_TEXT[name])
 
-    def step(self, taken: int, to_go: int) -> None:
+    def step(self, taken: int, to_go: Callable[[], int]) -> None:
         """Move on."""
-        self._progress.update(self._task, completed=taken, total=max(1, taken + to_go))
+        self._progress.update(self._task, completed=taken, total=max(1, taken + to_go()))
 
     def say(self, text: str) -> None:
         """Show a line above the bar."""

@@ -17,6 +17,7 @@ their windows at the same step, and their clocks differ, so there every stage is
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
@@ -139,8 +140,10 @@ class Schedule:
     def __post_init__(self) -> None:
         self._stages = _stages(self.limits)
         self._position = 0
-        self._durations_ns: list[int] = []
         self._step = 0
+        #: steps of this stage, their time, and the latest of them
+        self._taken = self._elapsed_ns = 0
+        self._latest_ns: deque[int] = deque(maxlen=2 * _SETTLE_COMPARED_STEPS)
 
     @property
     def stage(self) -> Stage:
@@ -158,11 +161,10 @@ class Schedule:
         worth = ("baseline", "baseline before", "times", "explanations", "baseline after")
         return [stage.name for stage in self._stages[self._position :] if stage.name in worth]
 
-    @property
     def steps_to_go(self) -> int:
         """Steps until done, as far as can be told: stages ruled by time count with their step rule."""
         ahead = sum(self._expected_steps(stage) for stage in self._stages[self._position :])
-        return max(0, ahead - len(self._durations_ns))
+        return max(0, ahead - self._taken)
 
     def advance(self, dur_ns: int, left_in_epoch: int | None = None, epoch_steps: int | None = None) -> bool:
         """Take in a finished step; return whether the next one belongs to a new stage.
@@ -171,7 +173,9 @@ class Schedule:
         next one, as long as an epoch can hold it.
         """
         self._step += 1
-        self._durations_ns.append(dur_ns)
+        self._taken += 1
+        self._elapsed_ns += dur_ns
+        self._latest_ns.append(dur_ns)
         if self.done or not self._stage_is_over(left_in_epoch, epoch_steps):
             return False
         if self.stage.phase == "settling":
@@ -183,7 +187,8 @@ class Schedule:
 
     def _next(self) -> None:
         self._position += 1
-        self._durations_ns = []
+        self._taken = self._elapsed_ns = 0
+        self._latest_ns.clear()
 
     def _is_empty(self, stage: Stage) -> bool:
         return self._expected_steps(stage) == 0 and stage.phase != "idle"
@@ -204,7 +209,7 @@ class Schedule:
         return min(max(self.limits.refill_steps, self.prefetched_batches), _MOST_REFILL_STEPS)
 
     def _stage_is_over(self, left_in_epoch: int | None, epoch_steps: int | None) -> bool:
-        taken = len(self._durations_ns)
+        taken = self._taken
         if self.stage.phase == "settling":
             return self._has_settled()
         if self.stage.phase == "baseline":
@@ -214,23 +219,23 @@ class Schedule:
         return taken >= (self.stage.steps or 0)
 
     def _has_settled(self) -> bool:
-        limits, taken = self.limits, len(self._durations_ns)
+        limits, taken = self.limits, self._taken
         if limits.fixed:
             return taken >= limits.settle_fixed_steps
         compared = _SETTLE_COMPARED_STEPS
         if taken > 2 * compared:
-            earlier = median(self._durations_ns[-2 * compared : -compared])
-            later = median(self._durations_ns[-compared:])
+            latest = list(self._latest_ns)
+            earlier, later = median(latest[:compared]), median(latest[compared:])
             if abs(later - earlier) <= _SETTLED_WITHIN_FRACTION * earlier:
                 return True
-        too_long = sum(self._durations_ns) >= limits.settle_most_s * _SECOND_NS and taken >= compared
+        too_long = self._elapsed_ns >= limits.settle_most_s * _SECOND_NS and taken >= compared
         if taken >= limits.settle_most_steps or too_long:
             self.notes.append(f"step time had not settled after {taken} steps; measured all the same")
             return True
         return False
 
     def _has_baseline(self) -> bool:
-        limits, taken, elapsed_ns = self.limits, len(self._durations_ns), sum(self._durations_ns)
+        limits, taken, elapsed_ns = self.limits, self._taken, self._elapsed_ns
         if limits.fixed:
             return taken >= limits.baseline_steps
         if taken >= limits.baseline_steps and elapsed_ns >= limits.baseline_least_s * _SECOND_NS:
