@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analyze.report.amounts import Scale, percent, quantity
+from analyze.report.charts.metrics import overview_metrics
 from analyze.report.charts.step_bar import segments
-from analyze.report.charts.telemetry import overview_metrics
 from analyze.report.headline import what_ran
 from analyze.report.trust import trust_sentences
 from pages.shell.finding_card import finding_card

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analyze.report.charts.telemetry import sampled
+from analyze.report.charts.metrics import sampled
 from pages.shell.opened import opened
 from pages.shell.telemetry_chart import frame_or_none, telemetry_chart
 

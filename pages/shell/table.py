@@ -13,6 +13,9 @@ from analyze.report.plain_text import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: an unknown value
+UNKNOWN = "-"
+
 
 def show_table(frame: pl.DataFrame, named: Callable[[object], str] = shown, *, height: int | None = None) -> None:
     """Show a frame that is small enough to be looked at; cells are text or numbers, never markup."""
@@ -21,6 +24,5 @@ def show_table(frame: pl.DataFrame, named: Callable[[object], str] = shown, *, h
         pl.Series(name, [None if cell is None else named(cell) for cell in frame[name].cast(pl.String)], dtype=pl.String)
         for name in text
     )
-    # A heading is read as markdown, so what markdown would see in a name is escaped.
-    config = {name: st.column_config.Column(label=shown(name).replace("_", r"\_")) for name in frame.columns}
-    st.dataframe(cells, hide_index=True, width="stretch", column_config=config, height=height or "auto")
+    config = {name: st.column_config.Column(label=shown(name)) for name in frame.columns}
+    st.dataframe(cells, hide_index=True, width="stretch", column_config=config, height=height or "auto", placeholder=UNKNOWN)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analyze.errors import StepscopeError
-from analyze.report.charts.telemetry import METRICS, Metric, device_names, telemetry_figure
+from analyze.report.charts.metrics import METRICS, Metric
+from analyze.report.charts.telemetry import device_names, telemetry_figure
 from pages.shell.markup import line
 
 if TYPE_CHECKING:

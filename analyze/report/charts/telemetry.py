@@ -2,71 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from analyze.report.charts.colours import GREY, PHASES, SERIES
+from analyze.report.charts.metrics import METRICS, Metric, base_name
 from analyze.report.charts.panels import Band, Figure, Panel, figure, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from analyze.findings.model import Summary
-
 #: points drawn of one series; more are averaged into as many stretches of equal length
 POINTS = 1500
 #: bars drawn of the step log; more are thinned evenly
 STEPS = 3000
-GIB = 1024**3
+#: clear to dark, readable on white and on near-black
+COLOURSCALE = [[0, "rgba(59,125,216,0.06)"], [1, "#3b7dd8"]]
 PHASE_NAMES = {
     "baseline": "steps without the profiler",
     "times": "profiled for times",
     "explanations": "profiled for explanations",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """How one sampled metric is drawn."""
-
-    title: str
-    source: str
-    name: str
-    #: a value in the title's unit is value / divisor
-    divisor: float = 1.0
-    #: a running count, drawn as its rate per second
-    counter: bool = False
-    top: float | None = None
-    from_zero: bool = True
-    #: drawn unless the user chooses otherwise
-    usual: bool = True
-
-
-#: in the order of reading: is the device busy, what does it cost, is the host the reason
-METRICS = (
-    Metric(title="GPU utilisation, %", source="nvml", name="utilisation_percent", top=105),
-    Metric(title="GPU power, W", source="nvml", name="power_w"),
-    Metric(title="GPU memory, GiB", source="nvml", name="memory_used_bytes", divisor=GIB),
-    Metric(title="GPU temperature, °C", source="nvml", name="temperature_c", from_zero=False),
-    Metric(title="GPU SM clock, MHz", source="nvml", name="sm_clock_mhz", from_zero=False),
-    Metric(title="CPU, % of all cores", source="psutil", name="cpu_percent", top=105),
-    Metric(title="Training process CPU, % of one core", source="psutil", name="process_cpu_percent"),
-    Metric(title="Host memory, GiB", source="psutil", name="memory_used_bytes", divisor=GIB),
-    Metric(title="CPU temperature, °C", source="psutil", name="cpu_temperature_c", from_zero=False),
-    Metric(title="Disk reads, MB/s", source="psutil", name="disk_read_bytes", divisor=1e6, counter=True),
-    Metric(title="Network received, MB/s", source="psutil", name="net_received_bytes", divisor=1e6, counter=True),
-)
-#: enough to see whether the device is fed, and at what cost
-OVERVIEW = ("utilisation_percent", "power_w", "memory_used_bytes", "temperature_c", "cpu_percent", "cpu_temperature_c")
-
-
-def overview_metrics(summary: Summary) -> tuple[Metric, ...]:
-    """Return the metrics that matter most; of a CPU-only run those of the host alone."""
-    device = bool(summary.step_parts_ns) or summary.device_busy_fraction is not None
-    return tuple(metric for metric in METRICS if metric.name in OVERVIEW and (device or metric.source != "nvml"))
 
 
 def device_names(manifest: Mapping[str, Any] | None) -> dict[str, str]:
@@ -93,30 +51,18 @@ def telemetry_figure(
     if telemetry is not None:
         drawn = ((metric, _traces(telemetry, metric, zero, names)) for metric in metrics)
         panels += [
-            Panel(title=metric.title, traces=traces, top=metric.top, from_zero=metric.from_zero)
+            Panel(
+                title=metric.title,
+                traces=traces,
+                top=None if metric.members else metric.top,
+                from_zero=metric.from_zero and not metric.members,
+            )
             for metric, traces in drawn
             if traces
         ]
     _name_once(panels)
     began = datetime.fromtimestamp(zero / 1e9, tz=timezone.utc)
     return figure(panels, bands(step_log, window_ns, zero), f"seconds since {began:%Y-%m-%d %H:%M:%S} UTC")
-
-
-def sampled(telemetry: pl.DataFrame) -> tuple[Metric, ...]:
-    """Return every metric with a value, the known ones first, then the others under their own names."""
-    pairs = telemetry.filter(pl.col("value").is_not_null()).select(_text("source"), _text("metric"), _text("unit"))
-    found = {(source, name): unit for source, name, unit in pairs.unique(maintain_order=True).rows()}
-    known = [metric for metric in METRICS if found.pop((metric.source, metric.name), None) is not None]
-    others = [
-        Metric(
-            title=f"{source} {name.replace('_', ' ')}{', ' + unit if unit else ''}",
-            source=source,
-            name=name,
-            usual=False,
-        )
-        for (source, name), unit in sorted(found.items())
-    ]
-    return (*known, *others)
 
 
 def bands(step_log: pl.DataFrame | None, window_ns: tuple[int, int] | None, zero: int) -> list[Band]:
@@ -182,37 +128,68 @@ def _steps(step_log: pl.DataFrame, zero: int) -> Panel:
 def _traces(telemetry: pl.DataFrame, metric: Metric, zero: int, names: Mapping[str, str]) -> list[dict[str, Any]]:
     chosen = (
         telemetry.lazy()
-        .filter(_text("source") == metric.source, _text("metric") == metric.name)
+        .filter(_text("source") == metric.source, base_name() == metric.name)
         .filter(pl.col("value").is_not_null())
-        .select(_text("host"), _text("device_uuid"), "time_ns", "value")
+        .select(_text("host"), _text("device_uuid"), _text("metric"), "time_ns", "value")
         .sort("time_ns")
         .collect()
     )
-    groups = chosen.partition_by("host", "device_uuid", as_dict=True, maintain_order=True)
-    traces = []
-    for index, ((host, uuid), series) in enumerate(sorted(groups.items(), key=lambda item: str(item[0]))):
-        name = names.get(str(uuid), str(uuid)) if uuid is not None else str(host)
-        points = _thinned(_rate(series) if metric.counter else series)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines" if points.height > 1 else "markers",
-                "x": ((points["time_ns"] - zero) / 1e9).to_list(),
-                "y": (points["value"] / metric.divisor).to_list(),
-                "line": {"color": SERIES[index % len(SERIES)], "width": 1.6},
-                "name": text(name),
-                "showlegend": len(groups) > 1,
-                "legendgroup": text(name),
-                "hovertemplate": "%{y:,.4~g}<extra>" + text(name) + "</extra>",
-            }
-        )
-    return traces
+    by = ["host", "device_uuid", "metric"] if metric.members else ["host", "device_uuid"]
+    groups = chosen.partition_by(by, as_dict=True, maintain_order=True)
+    series = {_series_name(key, names): _thinned(_rate(one) if metric.counter else one) for key, one in groups.items()}
+    if metric.members:
+        return _rows_of_colour(series, metric, zero) if series else []
+    return [_line(name, one, metric, zero, index) for index, (name, one) in enumerate(sorted(series.items()))]
+
+
+def _series_name(key: tuple[Any, ...], names: Mapping[str, str]) -> str:
+    host, uuid, *member = key
+    of = host if uuid is None else names.get(uuid, uuid)
+    return f"{of} {member[0].partition('.')[2]}" if member else str(of)
+
+
+def _line(name: str, points: pl.DataFrame, metric: Metric, zero: int, index: int) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines" if points.height > 1 else "markers",
+        "x": ((points["time_ns"] - zero) / 1e9).to_list(),
+        "y": (points["value"] / metric.divisor).to_list(),
+        "line": {"color": SERIES[index % len(SERIES)], "width": 1.6},
+        "name": text(name),
+        "showlegend": True,
+        "legendgroup": text(name),
+        "hovertemplate": "%{y:,.4~g}<extra>" + text(name) + "</extra>",
+    }
+
+
+def _rows_of_colour(series: Mapping[str, pl.DataFrame], metric: Metric, zero: int) -> list[dict[str, Any]]:
+    """One row for each member: lines of many cores would hide one another."""
+    times = sorted(set().union(*(points["time_ns"].to_list() for points in series.values())))
+    order = sorted(series, key=lambda name: (len(name), name))  # core 2 before core 10
+    wide = pl.DataFrame({"time_ns": times})
+    columns = [wide.join(series[name], on="time_ns", how="left")["value"].to_list() for name in order]
+    return [
+        {
+            "type": "heatmap",
+            "x": [(time - zero) / 1e9 for time in times],
+            "y": [text(name) for name in order],
+            "z": columns,
+            "zmin": 0,
+            "zmax": metric.top,
+            "colorscale": COLOURSCALE,
+            "showscale": False,
+            "showlegend": False,
+            "hovertemplate": "%{y}: %{z:.3~g}<extra></extra>",
+        }
+    ]
 
 
 def _name_once(panels: list[Panel]) -> None:
-    """Keep one entry of the legend for what is drawn in several panels."""
+    """Keep one entry of the legend for what is drawn in several panels, none where a panel draws one thing anyway."""
     named: set[str] = set()
+    several = {trace["name"] for panel in panels if len(panel.traces) > 1 for trace in panel.traces}
     for trace in (trace for panel in panels for trace in panel.traces if trace["showlegend"]):
+        named |= {trace["name"]} - several
         trace["showlegend"] = trace["name"] not in named
         named.add(trace["name"])
 

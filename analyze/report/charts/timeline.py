@@ -56,13 +56,20 @@ def timeline_figure(shown_items: pl.DataFrame, zero_ns: int) -> tuple[Figure, in
     lanes = shown_items["lane"].unique(maintain_order=True).to_list()
     kinds = drawn.group_by("kind").agg(pl.col("dur_ns").sum()).sort("dur_ns", descending=True)["kind"].to_list()
     data = [_bars(drawn.filter(pl.col("kind") == kind), _colour(kind, kinds), kind, zero_ns) for kind in kinds]
+    first_ms = ((shown_items["start_ns"] - zero_ns) / 1e6).min()
+    last_ms = ((shown_items["start_ns"] + shown_items["dur_ns"] - zero_ns) / 1e6).max()
     layout = {
         "height": TOP_PX + LANE_PX * max(len(lanes), 2) + AXIS_PX,
         "margin": {"l": 8, "r": 12, "t": TOP_PX, "b": AXIS_PX},
         "barmode": "overlay",
+        "showlegend": True,
         "bargap": 0.25,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": {"title": {"text": "ms since the step began on the host"}, "zeroline": False},
+        "xaxis": {
+            "title": {"text": "ms since the step began on the host"},
+            "zeroline": False,
+            "range": [min(first_ms, 0), last_ms],
+        },
         "yaxis": {
             "type": "category",
             "categoryarray": [text(lane) for lane in reversed(lanes)],
