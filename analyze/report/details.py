@@ -1,25 +1,23 @@
 """Everything below the first ten lines: parts, savings, notes, what was not checked, data quality."""
 
-# ruff: noqa: RUF001, RUF002 - dashes, minus and multiplication signs are meant
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from analyze.findings.model import confidence_word
-from analyze.report.amounts import Scale, counted, percent, quantity, severity_of, share_of_step
-from analyze.report.plain_text import clipped, columns, excerpt, shown, wrapped
+from analyze.report.amounts import Scale, counted, percent, severity_of, share_of_step
+from analyze.report.evidence import evidence_of
+from analyze.report.plain_text import clipped, columns, shown, wrapped
 from analyze.report.step_parts import glyph, part_name, step_parts
+from analyze.report.trust import trust_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import polars as pl
 
     from analyze.findings.model import Finding, Report, Summary
     from analyze.report.headline import Line
 
 EVIDENCE_ROWS = 3
-CELL_WIDTH = 40
 INDENT = "   "
 
 
@@ -35,7 +33,7 @@ def details(report: Report, width: int) -> Iterator[Line]:
             yield from _finding(index, finding, report, scale, width)
     yield from _ranks(report, width)
     yield from _checks(report, width)
-    yield from _quality(report, width)
+    yield from _listed("How far to trust it", tuple(trust_sentences(report)), width)
     yield from _listed("Next", report.next_steps, width)
     yield from _listed("Source", (report.source,), width)
 
@@ -70,7 +68,8 @@ def _parts(summary: Summary, scale: Scale) -> Iterator[Line]:
     for index, name in enumerate(sorted(parts, key=lambda part: -parts[part])):
         share = f"{percent(parts[name] / sum(parts.values())):>6}" if total else ""
         label = part_name(name) + " " * (name_width - columns(part_name(name)))
-        yield ((f"{INDENT}{glyph(name, index)} {label}  {scale.ms(rounded[name]):>{number_width}} {share}", ""),)
+        if rounded[name]:
+            yield ((f"{INDENT}{glyph(name, index)} {label}  {scale.ms(rounded[name]):>{number_width}} {share}", ""),)
     yield ((f"{INDENT}= {'step':{name_width}}  {scale.ms(total):>{number_width}}", ""),)
 
 
@@ -97,7 +96,7 @@ def totals(summary: Summary, scale: Scale) -> list[str]:
     if summary.step_time is not None:
         time = summary.step_time
         said.append(f"step time from {time.source}: mean {scale.ms(time.mean_ns)} ms of {counted(time.count, 'step')}")
-        if time.profiled_mean_ns is not None:
+        if time.profiled_mean_ns is not None and not time.profiled:
             said[-1] += f", {scale.ms(time.profiled_mean_ns)} ms under the profiler"
     return said
 
@@ -112,7 +111,7 @@ def _finding(index: int, finding: Finding, report: Report, scale: Scale, width: 
     yield from _text("; ".join(_worth(finding, report, scale, severity)), width)
     if finding.location:
         yield from _text(finding.location, width, first=f"{INDENT}where  ", rest=f"{INDENT}       ")
-    yield from _evidence(finding.evidence, width)
+    yield from _evidence(finding, report.summary, width)
     for position, remedy in enumerate(detector.fix):
         yield from _text(remedy.text, width, first=f"{INDENT}{'fix' if position == 0 else 'or':6} ", rest=f"{INDENT}       ")
         for line in remedy.code.splitlines():
@@ -136,35 +135,20 @@ def _worth(finding: Finding, report: Report, scale: Scale, severity: str) -> Ite
         yield f"rank {finding.rank}"
 
 
-def _evidence(frame: pl.DataFrame, width: int) -> Iterator[Line]:
+def _evidence(finding: Finding, summary: Summary, width: int) -> Iterator[Line]:
     """The first rows as a small table; of the columns as many as fit."""
-    if not frame.height or not frame.width:
+    evidence = evidence_of(finding, summary, EVIDENCE_ROWS)
+    if evidence is None:
         return
-    rows = [[cell(name, value) for name, value in row.items()] for row in frame.head(EVIDENCE_ROWS).to_dicts()]
-    names = [column_title(name) for name in frame.columns]
-    widths = [max(columns(text) for text in column) for column in zip(names, *rows, strict=True)]
+    widths = [max(columns(text) for text in column) for column in zip(evidence.titles, *evidence.rows, strict=True)]
     room, kept = width - len(INDENT) - 7, 0
     while kept < len(widths) and sum(widths[: kept + 1]) + 2 * kept <= room:
         kept += 1
-    count = f" ({min(EVIDENCE_ROWS, frame.height)} of {frame.height:,})" if frame.height > EVIDENCE_ROWS else ""
+    count = f" ({EVIDENCE_ROWS} of {evidence.count:,})" if evidence.count > EVIDENCE_ROWS else ""
     yield ((f"{INDENT}seen{count}", ""),)
-    for style, row in (("dim", names), *(("", row) for row in rows)):
+    for style, row in (("dim", evidence.titles), *(("", row) for row in evidence.rows)):
         padded = (text + " " * (size - columns(text)) for text, size in zip(row[: max(kept, 1)], widths, strict=False))
         yield ((f"{INDENT}       ", ""), (clipped("  ".join(padded).rstrip(), room), style))
-
-
-def column_title(name: str) -> str:
-    """'dur_ns' is shown in ms."""
-    return shown(name.removesuffix("_ns") + "_ms" if name.endswith("_ns") else name)
-
-
-def cell(name: str, value: Any) -> str:  # noqa: ANN401 - anything a cell may hold
-    """A cell as text: nanoseconds in ms, floats short, unknown as '–'."""
-    if value is None:
-        return "–"
-    if isinstance(value, (int, float)) and name.endswith("_ns"):
-        return f"{value / 1e6:,.3f}"
-    return quantity(value) if isinstance(value, float) else excerpt(value, CELL_WIDTH)
 
 
 def _ranks(report: Report, width: int) -> Iterator[Line]:
@@ -195,13 +179,3 @@ def reasons_of_skipped(report: Report) -> dict[str, list[str]]:
     for detector, reason in report.skipped:
         reasons.setdefault(reason, []).append(detector)
     return reasons
-
-
-def _quality(report: Report, width: int) -> Iterator[Line]:
-    if report.data_quality.height or report.set_aside:
-        yield from _heading("Data quality")
-    for row in report.data_quality.to_dicts():
-        detail = f": {row['detail']}" if row["detail"] else ""
-        yield from _text(f"{row['cause']} {row['count']:,}{detail} [{row['file']}]", width)
-    for file, reason in report.set_aside:
-        yield from _text(f"set aside {file}: {reason}", width)

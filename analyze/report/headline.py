@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from analyze.findings.model import confidence_word
 from analyze.report.amounts import Scale, counted, percent, quantity, severity_of
-from analyze.report.plain_text import clipped, clipped_left, columns, first_fitting, shown, wrapped
+from analyze.report.plain_text import clipped, clipped_left, columns, excerpt, first_fitting, shown, wrapped
 from analyze.report.step_parts import bar, part_name, step_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from analyze.findings.model import Finding, Report, StepTime, Summary
+    from analyze.findings.model import Detector, Finding, Report, StepTime, Summary
 
 #: a piece of a line and the name of its style; '' is plain
 Span = tuple[str, str]
@@ -27,48 +27,43 @@ BAR_WIDTH = 14
 #: the least that is kept for why checks were skipped
 REASON_WIDTH = 14
 #: no single name takes the first line for itself
-NAME_WIDTH = 32
+NAME_WIDTH = 44
 #: shown in the first line where they are known, in this order
 VERSIONS = ("torch", "cuda", "hip", "jax")
 
 
 def headline(report: Report, width: int) -> list[Line]:
     """Return at most ten lines of at most this many columns."""
-    room = width - LABEL_WIDTH
-    scale = Scale.of(report.summary)
-    verdict = _verdict(report.verdict, room)
-    lines = [
+    room, scale = width - LABEL_WIDTH, Scale.of(report.summary)
+    ending = [_labelled("next", clipped(shown(step), room)) for step in report.next_steps[:1]]
+    parts = _parts_line(report.summary, scale, room)
+    findings = [_finding_line(*numbered, report, scale, width) for numbered in enumerate(report.findings[:TOP], 1)]
+    # Beside these stand what ran, the step, and at least one line for trust and skipped checks.
+    verdict = _verdict(report.verdict, room, LINES - 3 - len(parts) - len(findings) - len(ending))
+    lines: list[Line] = [
         ((clipped(what_ran(report.summary), width), "bold"),),
         _labelled("step", first_fitting(step_variants(report.summary, scale), room)),
-        *(
-            (("verdict " if index == 0 else " " * LABEL_WIDTH, "dim"), (line, "bold"))
-            for index, line in enumerate(verdict)
-        ),
-        *_parts_line(report.summary, scale, room),
-        *(
-            _finding_line(index, finding, report, scale, width)
-            for index, finding in enumerate(report.findings[:TOP], 1)
-        ),
+        *verdict,
+        *parts,
+        *findings,
     ]
-    ending = [_labelled("next", clipped(shown(step), room)) for step in report.next_steps[:1]]
     trust, skipped = trust_pieces(report), unchecked_pieces(report)
     if len(lines) + 2 + len(ending) <= LINES:
-        middle = [
-            _labelled("trust", first_fitting(_shrinking(trust, ", "), room)),
-            _labelled("skipped", first_fitting(_shrinking(skipped, ": "), room)),
-        ]
-    else:
-        middle = [_labelled("trust", _joined(trust, skipped, room))]
-    return [*lines, *middle, *ending]
+        trust_line = _labelled("trust", first_fitting(_shrinking(trust, ", "), room))
+        return [*lines, trust_line, _labelled("skipped", _skipped(skipped, room)), *ending]
+    return [*lines, _labelled("trust", _joined(trust, skipped, room)), *ending]
 
 
 def _labelled(label: str, text: str) -> Line:
     return ((label.ljust(LABEL_WIDTH), "dim"), (text, ""))
 
 
-def _verdict(text: str, room: int) -> list[str]:
+def _verdict(text: str, room: int, most: int) -> list[Line]:
     lines = wrapped(shown(text), room)
-    return lines if len(lines) <= 2 else [lines[0], clipped(f"{lines[1]} {lines[2]}", room)]  # noqa: PLR2004
+    if len(lines) > most:
+        lines = [*lines[: most - 1], clipped(" ".join(lines[most - 1 : most + 1]), room)]
+    labels = ["verdict", *[""] * len(lines)]
+    return [((label.ljust(LABEL_WIDTH), "dim"), (line, "bold")) for label, line in zip(labels, lines, strict=False)]
 
 
 def what_ran(summary: Summary) -> str:
@@ -81,7 +76,7 @@ def what_ran(summary: Summary) -> str:
     if summary.rank is not None:
         world = "" if summary.world_size is None else f" of {summary.world_size}"
         pieces.append(f"rank {summary.rank}{world}")
-    return " · ".join(clipped(shown(piece), NAME_WIDTH) for piece in pieces)
+    return " · ".join(excerpt(piece, NAME_WIDTH) for piece in pieces)
 
 
 def step_variants(summary: Summary, scale: Scale) -> Iterator[str]:
@@ -122,9 +117,7 @@ def _parts_line(summary: Summary, scale: Scale, room: int) -> list[Line]:
     total = f" = {scale.ms(sum(rounded.values()))} ms"
     if summary.step_time and scale.ms(summary.step_time.median_ns) != scale.ms(sum(rounded.values())):
         total += " mean"
-    text = first_fitting(
-        (_sum(order, rounded, scale, named) + total for named in range(len(order), 0, -1)), room - BAR_WIDTH - 2
-    )
+    text = first_fitting((_sum(order, rounded, scale, named) + total for named in range(len(order), 0, -1)), room - BAR_WIDTH - 2)
     return [(("parts".ljust(LABEL_WIDTH), "dim"), (bar(parts, BAR_WIDTH), "cyan"), ("  " + text, ""))]
 
 
@@ -149,14 +142,22 @@ def _finding_line(index: int, finding: Finding, report: Report, scale: Scale, wi
 
 
 def _where_and_fix(finding: Finding, report: Report, room: int) -> str:
-    remedy = next(iter(report.detectors[finding.detector].fix), None)
-    fix = "" if remedy is None else remedy.text if "\n" in remedy.code or not remedy.code else remedy.code
-    fix = f" → {shown(fix)}" if fix else ""
-    if not finding.location:
-        return clipped(fix, room)
-    # The end of a location names the line; half of the room is the fix's whatever the location needs.
-    where = f" {clipped_left(shown(finding.location), max(room - 1 - min(columns(fix), room // 2), 1))}"
-    return clipped(where + fix, room)
+    where = shown(finding.location or "")
+    fix = _first_fix(report.detectors[finding.detector], room - min(columns(where) + 4, room // 2))
+    # Half of the room is the fix's whatever the location needs.
+    space = max(room - 1 - min(columns(fix), room // 2), 1)
+    # The end of a path names the line, the beginning of a call its operator.
+    where = clipped_left(where, space) if {"/", "\\"} & set(where) else clipped(where, space)
+    return clipped(f" {where}{fix}" if where else fix, room)
+
+
+def _first_fix(detector: Detector, room: int) -> str:
+    """The cheapest remedy: its code where that is a line that fits, else its text."""
+    if not detector.fix:
+        return ""
+    remedy = detector.fix[0]
+    short = remedy.code and "\n" not in remedy.code and columns(remedy.code) + 3 <= room
+    return f" → {remedy.code if short else remedy.text}"
 
 
 def trust_pieces(report: Report) -> list[str]:
@@ -190,6 +191,13 @@ def _shrinking(pieces: list[str], after_first: str) -> Iterator[str]:
         yield f"{pieces[0]}{after_first}{', '.join(pieces[1:kept])}{more}"
     yield f"{pieces[0]} +{len(pieces) - 1} more" if len(pieces) > 1 else pieces[0]
     yield pieces[0]
+
+
+def _skipped(pieces: list[str], room: int) -> str:
+    fullest, *shorter = _shrinking(pieces, ": ")
+    # With room for none but a clipped reason, the commonest is begun.
+    fitting = (text for text in (fullest, *shorter[:-2]) if columns(text) <= room)
+    return next(fitting, clipped(fullest, room))
 
 
 def _joined(trust: list[str], skipped: list[str], room: int) -> str:

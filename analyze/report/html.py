@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from analyze.errors import StepscopeError
 from analyze.findings.model import confidence_word
 from analyze.report.amounts import Scale, percent, severity_of, share_of_step
 from analyze.report.charts.colours import part_colour
-from analyze.report.details import cell, column_title, reasons_of_skipped, totals
-from analyze.report.headline import step_variants, trust_pieces, what_ran
+from analyze.report.details import reasons_of_skipped, totals
+from analyze.report.evidence import evidence_of
+from analyze.report.headline import step_variants, what_ran
 from analyze.report.plain_text import excerpt
 from analyze.report.step_parts import part_name, step_parts
+from analyze.report.trust import trust_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: together these keep a page below 2 MB whatever a run holds
-TEXT_WIDTH, EVIDENCE_ROWS, EVIDENCE_COLUMNS, LISTED = 600, 20, 12, 200
+TEXT_WIDTH, EVIDENCE_ROWS, LISTED = 600, 20, 200
 #: steps drawn; of a longer run every nth
 STEPS_DRAWN = 400
 CHART_WIDTH, CHART_HEIGHT = 640, 90
@@ -62,12 +65,10 @@ def _content(report: Report) -> dict[str, Any]:
         "steps": _steps_chart(report, scale),
         "findings": [_card(finding, report, scale) for finding in report.findings],
         "notes": [_card(finding, report, scale) for finding in report.notes],
-        "trust": _text(", ".join(trust_pieces(report))),
+        "trust": [_text(sentence) for sentence in islice(trust_sentences(report), LISTED)],
         "ranks": list(_ranks(report)) if len(report.ranks) > 1 else [],
         "skipped": [(_text(reason), ids) for reason, ids in reasons_of_skipped(report).items()],
         "clear": list(report.clear),
-        "quality": [{key: _text(value) for key, value in row.items()} for row in _quality(report)],
-        "set_aside": [(_text(file), _text(reason)) for file, reason in report.set_aside[:LISTED]],
         "next_steps": [_text(step) for step in report.next_steps],
         "source": _text(report.source),
     }
@@ -77,15 +78,13 @@ def _text(value: object) -> str:
     return excerpt("" if value is None else value, TEXT_WIDTH)
 
 
-def _quality(report: Report) -> list[dict[str, Any]]:
-    return report.data_quality.select("cause", "count", "detail", "file").head(LISTED).to_dicts()
-
-
 def _parts(summary: Summary, scale: Scale) -> Iterator[dict[str, str]]:
     parts = step_parts(summary)
     rounded = scale.adding_up(parts)
     drawn = sum(ns for ns in parts.values() if ns > 0) or 1.0
     for index, name in enumerate(sorted(parts, key=lambda part: -parts[part])):
+        if not rounded[name]:
+            continue
         share = max(parts[name], 0) / drawn
         yield {
             "name": part_name(name),
@@ -115,7 +114,7 @@ def _card(finding: Finding, report: Report, scale: Scale) -> dict[str, Any]:
         "share": None if share is None else percent(share),
         "bar": _bounds_bar(finding, report.summary),
         "location": _text(finding.location),
-        "evidence": _evidence(finding.evidence),
+        "evidence": evidence_of(finding, report.summary, EVIDENCE_ROWS),
         "fix": detector.fix,
         "caveat": _text(finding.caveat),
         "doc": detector.doc,
@@ -131,17 +130,6 @@ def _bounds_bar(finding: Finding, summary: Summary) -> dict[str, str] | None:
     step = summary.step_time.mean_ns
     begin, end, at = (min(max(ns / step * 100, 0.0), 100.0) for ns in (low, high, saving))
     return {"low": f"{begin:.2f}", "width": f"{max(end - begin, 0.0):.2f}", "saving": f"{at:.2f}"}
-
-
-def _evidence(frame: pl.DataFrame) -> dict[str, Any] | None:
-    if not frame.height or not frame.width:
-        return None
-    shown_part = frame[:, :EVIDENCE_COLUMNS].head(EVIDENCE_ROWS)
-    return {
-        "columns": [column_title(name) for name in shown_part.columns],
-        "rows": [[cell(name, value) for name, value in row.items()] for row in shown_part.to_dicts()],
-        "count": frame.height,
-    }
 
 
 def _ranks(report: Report) -> Iterator[dict[str, str]]:
