@@ -11,6 +11,7 @@ from analyze import ingest, schema
 from analyze.engine import Workspace
 from analyze.errors import InputError, MissingData
 from analyze.findings.model import Finding, Outcome, RankSummary, Report, Summary
+from analyze.findings.saving import claim_less
 from analyze.replay.edits import combine
 from analyze.summary import summarise
 from analyze.verdict import verdict
@@ -126,11 +127,7 @@ def _gather(
         for outcome in head.outcomes
         for finding in outcome.findings
     ]
-    savings = sorted(
-        (f for f in found if f.kind == "saving"),
-        key=lambda f: (f.step_saving_ns or 0) * f.confidence,
-        reverse=True,
-    )
+    savings = sorted((f for f in found if f.kind == "saving"), key=_worth, reverse=True)
     kept = _without_symptoms(savings, head)
     notes = [f for f in found if f.kind == "note"]
     names = {f.detector for f in (*kept, *notes)}
@@ -141,18 +138,27 @@ def _gather(
 
 
 def _without_symptoms(savings: Sequence[Finding], head: RankResult) -> list[Finding]:
-    """Drop what would be gone anyway once the better-ranked replayed fixes are made."""
+    """Causes first; what would be gone anyway once they are fixed is dropped, and a symptom claims only what is left."""
     replay = _replay(head)
+    causes = {outcome.detector.id: outcome.detector.symptom_of for outcome in head.outcomes}
+    found = {finding.detector for finding in savings}
+    symptoms = [finding for finding in savings if found.intersection(causes[finding.detector])]
     kept: list[Finding] = []
-    for finding in savings:
+    for finding in [*(f for f in savings if f not in symptoms), *symptoms]:
         edits = [f.edit for f in kept if f.edit is not None]
-        if replay is not None and finding.edit is not None and edits and finding.step_saving_ns:
-            before = replay.step_after(combine(*edits))
-            own = before - replay.step_after(combine(*edits, finding.edit))
-            if own < MIN_OWN_SHARE * finding.step_saving_ns:
-                continue
-        kept.append(finding)
-    return kept
+        if replay is None or finding.edit is None or not edits or not finding.step_saving_ns:
+            kept.append(finding)
+            continue
+        before = replay.step_after(combine(*edits))
+        own = before - replay.step_after(combine(*edits, finding.edit))
+        if own >= MIN_OWN_SHARE * finding.step_saving_ns:
+            kept.append(finding if finding not in symptoms else claim_less(finding, own, replay.step_ns))
+    return sorted(kept, key=_worth, reverse=True)
+
+
+def _worth(finding: Finding) -> float:
+    """What findings are ranked by."""
+    return (finding.step_saving_ns or 0.0) * finding.confidence
 
 
 def _replay(result: RankResult) -> Replay | None:

@@ -27,6 +27,8 @@ DETECTORS = "analyze.findings.detectors"
 SOURCES = (
     *schema.FAMILIES, "trace_info", "data_quality", "telemetry", "step_log", "manifest", "baseline_step_ms", "explained", "rank",
 )  # fmt: skip
+#: begins the reason of a detector that failed through a fault of its own; tests hold that no trace provokes one
+FAULT = "a fault in the detector itself"
 #: what a person would have to record, by source that is missing
 WHAT_IS_MISSING = {
     "telemetry": "no telemetry was recorded beside the trace",
@@ -146,6 +148,8 @@ class Workspace:
             findings = tuple(self.call(detect))
         except MissingData as missing:
             return Outcome(detector=detector, state="skipped", reason=str(missing))
+        except Exception as error:  # noqa: BLE001 - one detector's fault must not cost the user the others' answers
+            return Outcome(detector=detector, state="skipped", reason=f"{FAULT}: {type(error).__name__}: {error}")
         return Outcome(detector=detector, state="found" if findings else "clear", findings=findings)
 
     def outcomes(self) -> tuple[Outcome, ...]:

@@ -8,6 +8,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.findings.model import StepTime, Summary
+from analyze.scalars import number, number_or_none, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ def step_time_of(workspace: Workspace) -> StepTime | None:
     frame = _frame(workspace, "step_time")
     baseline_ms = _value(workspace, "baseline_step_ms")
     profiled, unprofiled = (frame.filter(pl.col("profiled") == flag) for flag in (True, False))
-    profiled_mean = _number(profiled["step_ns"].mean())
+    profiled_mean = number_or_none(profiled["step_ns"].mean())
     if baseline_ms is not None:
         return StepTime(
             median_ns=baseline_ms * 1e6, mean_ns=baseline_ms * 1e6, p10_ns=None, p90_ns=None, count=0, profiled=False,
@@ -34,8 +35,8 @@ def step_time_of(workspace: Workspace) -> StepTime | None:
     steps = _frame(workspace, "steps")
     times = chosen["step_ns"].cast(pl.Float64)
     return StepTime(
-        median_ns=float(times.median()),  # type: ignore[arg-type]
-        mean_ns=float(times.mean()),  # type: ignore[arg-type]
+        median_ns=number(times.median()),
+        mean_ns=number(times.mean()),
         p10_ns=times.quantile(0.1, "linear"),
         p90_ns=times.quantile(0.9, "linear"),
         count=times.len(),
@@ -92,10 +93,6 @@ def _frame(workspace: Workspace, name: str) -> pl.DataFrame:
     return found if found is not None else pl.DataFrame(schema={c.name: c.dtype for c in table_columns(name)})
 
 
-def _number(value: object) -> float | None:
-    return None if value is None else float(value)  # type: ignore[arg-type]
-
-
 def _parts(frame: pl.DataFrame) -> dict[str, float]:
     return dict(frame.select("part", "ns").rows())
 
@@ -137,7 +134,7 @@ def _samples_per_s(steps: pl.DataFrame, batch: object, step_time: StepTime | Non
         return None
     logged = steps.filter(~pl.col("profiled"), pl.col("samples").is_not_null())
     if not logged.is_empty():
-        return float(logged["samples"].sum() / logged["step_ns"].sum() * 1e9)
+        return number(logged["samples"].sum()) / number(logged["step_ns"].sum()) * 1e9
     return float(batch) / step_time.mean_ns * 1e9 if isinstance(batch, (int, float)) else None
 
 
@@ -150,4 +147,4 @@ def _window(step_time: pl.DataFrame) -> tuple[int, int] | None:
     profiled = step_time.filter("profiled")
     if profiled.is_empty():
         return None
-    return int(profiled["start_ns"].min()), int((profiled["start_ns"] + profiled["step_ns"]).max())  # type: ignore[arg-type]
+    return whole(profiled["start_ns"].min()), whole((profiled["start_ns"] + profiled["step_ns"]).max())

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from analyze.intervals import covered_per_window, of_frame
 from analyze.schema import Column
+
+if TYPE_CHECKING:
+    import numpy as np
 
 COLUMNS = (
     Column("step", pl.Int64, "", "step number"),
@@ -48,8 +53,9 @@ def gpu_busy(kernels: pl.DataFrame, step_time: pl.DataFrame, copies: pl.DataFram
     return pl.concat(frames)
 
 
-def _sum_begun_within(sums: pl.DataFrame, start: object, end: object) -> pl.Series:
+def _sum_begun_within(sums: pl.DataFrame, start: np.ndarray, end: np.ndarray) -> pl.Series:
     """Sum of durations of what began within each window."""
     begun = sums["start_ns"]
     until = pl.concat([pl.Series([0], dtype=pl.Int64), sums["until"]])
-    return until.gather(begun.search_sorted(pl.Series(end))) - until.gather(begun.search_sorted(pl.Series(start)))
+    last, first = (until.gather(begun.search_sorted(pl.Series(edge))) for edge in (end, start))
+    return last - first

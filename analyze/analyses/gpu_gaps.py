@@ -68,7 +68,7 @@ def gpu_gaps(
     return pl.concat(frames)
 
 
-def _idle_by_step(busy: Spans, windows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _idle_by_step(busy: Spans, windows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     found = []
     for step, start, length in windows.select("step", "start_ns", "step_ns").rows():
         begin, end = gaps(busy, start, start + length)

@@ -40,7 +40,7 @@ def step_parts(
     input_wait: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Parts of the replayed step of the busiest device; what the replay does not explain is its own part."""
-    played, program = replay.played, replay.program
+    played, program = replay.shown, replay.program
     begin, end = 0, round(played.pass_end - played.pass_begin)
     device, kind = _device_and_kind(program.work_id, kernels, copies)
     busiest = np.bincount(device, weights=program.work_dur).argmax()
@@ -87,7 +87,7 @@ def _idle_by_cause(
     input_wait: pl.DataFrame | None,
 ) -> dict[str, float]:
     """Idle time over the window by what the host does in the replay; gaps are split as they were in the recording."""
-    played, program = replay.played, replay.program
+    played, program = replay.shown, replay.program
     shift = played.pass_begin
 
     def idle_within(start: object, finish: object) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyze.scalars import whole
 from analyze.schema import Column
 
 COLUMNS = (
@@ -75,7 +76,7 @@ def _first_start(work: pl.DataFrame, steps: pl.DataFrame, launches: pl.DataFrame
 
     Work of the steps before is often not recorded: then the first launched work starts long after its launch.
     """
-    first = int(steps["start_ns"].min())  # type: ignore[arg-type]
+    first = whole(steps["start_ns"].min())
     earlier = work.filter(pl.col("step").is_null(), pl.col("start_ns") < first)["end_ns"].max()
     drained = pl.max_horizontal("start_ns", pl.lit(earlier, dtype=pl.Int64))
     if launches is None or work.is_empty():

@@ -65,6 +65,8 @@ class Detector:
     fix: tuple[Remedy, ...]
     #: where the underlying behaviour is documented
     doc: str
+    #: ids of causes that show themselves as this: beside one of them only what is left without it is claimed
+    symptom_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,6 +109,20 @@ def with_work_duration(work_ids: Ints, dur_ns: Floats) -> Edit:
     return edit
 
 
+def with_work_scaled(regions: Spans, share: float) -> Edit:
+    """Work launched within the host spans takes this share of its time and follows on without spacing."""
+
+    def edit(program: Program) -> Program:
+        mine = _begins_within(regions, program.call_start)[program.work_call]
+        return replace(
+            program,
+            work_dur=np.where(mine, program.work_dur * share, program.work_dur),
+            spacing=np.where(mine, 0.0, program.spacing),
+        )
+
+    return edit
+
+
 def without_work(work_ids: Ints) -> Edit:
     """Device work vanishes; the calls that launched it stay."""
 

@@ -13,6 +13,7 @@ from analyze.errors import MissingData
 from analyze.replay.build import build_program
 from analyze.replay.program import Program
 from analyze.replay.simulate import Played, simulate
+from analyze.scalars import number, number_or_none, whole
 
 if TYPE_CHECKING:
     from analyze.replay.program import Ints
@@ -22,15 +23,13 @@ Edit: TypeAlias = Callable[[Program], Program]
 
 #: host time the profiler takes per recorded event, measured at 1.5 to 5 µs with shapes and memory on: never more
 MAX_EVENT_COST_NS = 6_000.0
-#: without unprofiled step times: low, middle and high guess per event, lean recording and with shapes, memory or stacks
-LEAN_EVENT_COST_NS = (0.2e3, 0.8e3, 1.6e3)
-RICH_EVENT_COST_NS = (0.5e3, 2.0e3, 4.0e3)
-#: how far off the fitted cost may be, as a factor either way, when it bounds a saving
-FITTED_SPREAD = 0.35
-#: enough halvings of [0, MAX_EVENT_COST_NS] to be within a nanosecond per event
-FIT_ROUNDS = 13
-#: step times this close to the fastest the fit can reach are the device's
-FIT_TOLERANCE = 0.003
+#: what an event usually costs and how far that varies: lean recordings, and those with shapes, memory or stacks
+LEAN_EVENT_COST_NS = (0.8e3, 0.6e3)
+RICH_EVENT_COST_NS = (2.2e3, 1.3e3)
+#: host times of one script on one machine differ by about this much from run to run
+RUN_TO_RUN = 0.15
+#: the fit ends after this many replays, or when it is this close
+FIT_ROUNDS, FIT_TOLERANCE = 12, 0.001
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ class Replay:
     profiled_step_ns: float
     #: low, used and high cost of one recorded event
     event_cost_ns: tuple[float, float, float]
+    #: cost at which the unedited replay comes closest to the reported step time
+    shown_event_cost_ns: float
     baseline_known: bool
     #: launching threads, busiest first
     threads: tuple[tuple[str, str], ...]
@@ -63,18 +64,18 @@ class Replay:
 
     @cached_property
     def played(self) -> Played:
-        """The unedited window at the reported speed."""
+        """The unedited window with the likeliest cost of recording taken off: what edits are held against."""
         return simulate(self.program, self.event_cost_ns[1])
+
+    @cached_property
+    def shown(self) -> Played:
+        """The unedited window as close to the reported step time as the recording's cost can bring it."""
+        return simulate(self.program, self.shown_event_cost_ns)
 
     @property
     def error_fraction(self) -> float:
         """Relative error of the unedited replay against the profiled step time."""
         return abs(self.profiled.step_ns - self.profiled_step_ns) / self.profiled_step_ns
-
-    @property
-    def unexplained_ns(self) -> float:
-        """Reported step time that the replay at its own speed does not account for; negative where it overshoots."""
-        return self.step_ns - self.played.step_ns
 
     def trust(self, *, host_side: bool) -> float:
         """Highest confidence of a saving replayed here: capped by the self-check and by unknown recording cost."""
@@ -113,8 +114,8 @@ def replay(
 ) -> Replay:
     """Rebuild the first cycle's window; fit the recording's cost per event where unprofiled times are known."""
     window = steps.filter(pl.col("cycle") == steps["cycle"].min())
-    start = int(window["start_ns"].min())  # type: ignore[arg-type]
-    end = int((window["start_ns"] + window["dur_ns"]).max())  # type: ignore[arg-type]
+    start = whole(window["start_ns"].min())
+    end = whole((window["start_ns"] + window["dur_ns"]).max())
     calls = _calls(launches, start, end)
     columns = ["id", "launch_id", "device", "stream", "start_ns", "dur_ns"]
     work = pl.concat([frame.select(columns) for frame in (kernels, copies) if frame is not None])
@@ -124,17 +125,16 @@ def replay(
     families = [op_events, runtime_events, memory_events, annotation_events, python_events]
     times = _event_times(families, calls.select("process", "thread").unique())
     program = build_program(calls, work, times, start_ns=start, end_ns=end, steps=window.height)
-    profiled = step_time.filter("profiled", pl.col("cycle") == window["cycle"][0])["step_ns"].mean()
+    profiled = number(step_time.filter("profiled", pl.col("cycle") == window["cycle"][0])["step_ns"].mean())
     rich = memory_events.head(1).collect().height + python_events.head(1).collect().height > 0
     unprofiled = _unprofiled_step_ns(step_time, baseline_step_ms)
-    guess = RICH_EVENT_COST_NS if rich else LEAN_EVENT_COST_NS
-    if unprofiled is not None:
-        guess = _fit(program, unprofiled, guess)
+    event_cost, shown_cost = _event_cost(program, unprofiled, RICH_EVENT_COST_NS if rich else LEAN_EVENT_COST_NS)
     return Replay(
         program=program,
-        step_ns=float(unprofiled if unprofiled is not None else profiled),  # type: ignore[arg-type]
-        profiled_step_ns=float(profiled),  # type: ignore[arg-type]
-        event_cost_ns=guess,
+        step_ns=unprofiled if unprofiled is not None else profiled,
+        profiled_step_ns=profiled,
+        event_cost_ns=event_cost,
+        shown_event_cost_ns=shown_cost,
         baseline_known=unprofiled is not None,
         threads=threads,
     )
@@ -153,29 +153,51 @@ def _event_times(families: list[pl.LazyFrame], threads: pl.DataFrame) -> Ints:
     frames = [
         family.select("start_ns", "process", "thread").join(lanes, on=["process", "thread"], how="semi") for family in families
     ]
-    return pl.concat([frame.select("start_ns") for frame in frames]).collect()["start_ns"].sort().to_numpy()
+    times: Ints = pl.concat([frame.select("start_ns") for frame in frames]).collect()["start_ns"].sort().to_numpy()
+    return times
 
 
 def _unprofiled_step_ns(step_time: pl.DataFrame, baseline_step_ms: float | None) -> float | None:
     if baseline_step_ms is not None:
         return baseline_step_ms * 1e6
-    mean = step_time.filter(~pl.col("profiled"))["step_ns"].mean()
-    return None if mean is None else float(mean)  # type: ignore[arg-type]
+    return number_or_none(step_time.filter(~pl.col("profiled"))["step_ns"].mean())
 
 
-def _fit(program: Program, step_ns: float, guess: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Range of the cost per recorded event around the one at which the replay gives the unprofiled step time.
+def _event_cost(program: Program, step_ns: float | None, prior: tuple[float, float]) -> tuple[tuple[float, float, float], float]:
+    """Range of the cost per recorded event, and the one at which the replay shows the reported step time.
 
-    Where the device sets the pace, or the unprofiled run was the slower one, the step time says nothing about it.
+    Two things are known: what recording usually costs (the prior), and, with an unprofiled step time, the cost at which the
+    replay gives that time. The latter is as sure as two runs are alike, divided by how far the step depends on it: where
+    the device sets the pace it says nothing. The two are weighed by their variances.
     """
-    recorded, fastest = simulate(program).step_ns, simulate(program, MAX_EVENT_COST_NS).step_ns
+    usual, deviation = prior
+    shown = 0.0
+    if step_ns is not None:
+        recorded = simulate(program).step_ns
+        slope = (recorded - simulate(program, usual).step_ns) / usual
+        if slope > 0:
+            fitted = _root(program, step_ns, recorded, slope)
+            shown = min(max(fitted, 0.0), MAX_EVENT_COST_NS)
+            fit_deviation = RUN_TO_RUN * step_ns / slope
+            weight = deviation**2 / (deviation**2 + fit_deviation**2)
+            usual = min(max(usual + weight * (fitted - usual), 0.0), MAX_EVENT_COST_NS)
+            deviation *= (1 - weight) ** 0.5
+    return (max(usual - deviation, 0.0), usual, min(usual + deviation, MAX_EVENT_COST_NS)), shown
+
+
+def _root(program: Program, step_ns: float, recorded: float, slope: float) -> float:
+    """Cost per event at which the replay gives step_ns; outside [0, MAX_EVENT_COST_NS] by the local slope."""
     if recorded <= step_ns:
-        return 0.0, 0.0, guess[1]
-    target = max(step_ns, fastest * (1 + FIT_TOLERANCE))
-    if recorded <= target:
-        return guess
-    low, high = 0.0, MAX_EVENT_COST_NS
+        return (recorded - step_ns) / slope
+    fastest = simulate(program, MAX_EVENT_COST_NS).step_ns
+    if fastest >= step_ns:
+        return MAX_EVENT_COST_NS
+    low, high, at_low, at_high = 0.0, MAX_EVENT_COST_NS, recorded - step_ns, fastest - step_ns
     for _ in range(FIT_ROUNDS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if simulate(program, middle).step_ns > target else (low, middle)
-    return high * (1 - FITTED_SPREAD), high, min(high * (1 + FITTED_SPREAD), MAX_EVENT_COST_NS)
+        # the step shrinks piecewise linearly: a secant, kept off the ends so that both close in
+        middle = low + (high - low) * min(max(at_low / (at_low - at_high), 0.05), 0.95)
+        off = simulate(program, middle).step_ns - step_ns
+        if abs(off) < FIT_TOLERANCE * step_ns:
+            return middle
+        low, high, at_low, at_high = (middle, high, off, at_high) if off > 0 else (low, middle, at_low, off)
+    return (low + high) / 2

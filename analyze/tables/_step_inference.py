@@ -42,7 +42,8 @@ def _optimizer_ends(annotation_events: pl.LazyFrame) -> np.ndarray[tuple[int], n
         return np.empty(0, np.int64)
     # several optimizers per step (a GAN, say): the one called most rarely bounds the step
     rarest = calls.group_by("name").agg(pl.len(), pl.col("end").min()).sort("len", "end")["name"][0]
-    return calls.filter(pl.col("name") == rarest)["end"].sort().to_numpy()
+    ends: np.ndarray[tuple[int], np.dtype[np.int64]] = calls.filter(pl.col("name") == rarest)["end"].sort().to_numpy()
+    return ends
 
 
 def _launch_period_starts(

@@ -9,7 +9,9 @@ from analyze.schema import TABLES
 from analyze.tables._in_step import with_step
 
 
-def annotations(annotation_events: pl.LazyFrame, steps: pl.DataFrame | None = None) -> pl.DataFrame:
+def annotations(  # type: ignore[no-redef]  # the table is named like the future import
+    annotation_events: pl.LazyFrame, steps: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Labelled spans, step markers included. Those on the device are no work and belong to no step."""
     events = annotation_events.drop_nulls("dur_ns").collect()
     if events.is_empty():

@@ -48,9 +48,7 @@ def collectives(
     if device.is_empty():
         raise MissingData("the trace holds no collectives")
     name = pl.coalesce(
-        pl.when(pl.col("collective_name").cast(pl.String).str.len_chars() > 0).then(
-            pl.col("collective_name").cast(pl.String)
-        ),
+        pl.when(pl.col("collective_name").cast(pl.String).str.len_chars() > 0).then(pl.col("collective_name").cast(pl.String)),
         pl.col("name").cast(pl.String),
     )
     kind: pl.Expr = pl.lit("other")

@@ -19,10 +19,10 @@ DIRECTIONS = (
 
 
 def copies(device_events: pl.LazyFrame, launches: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Copies in order of their start. host_memory is null where no host memory takes part."""
+    """Copies in order of their start, none where the device did other work only; host_memory is null without host memory."""
     work = device_events.filter(pl.col("kind") == "memcpy").drop_nulls("dur_ns").sort("start_ns").collect()
-    if work.is_empty():
-        raise MissingData("the trace holds no copies")
+    if work.is_empty() and device_events.head(1).collect().is_empty():
+        raise MissingData("the trace holds no device work")
     name = pl.col("name").cast(pl.String)
     direction: pl.Expr = pl.lit("unknown")
     for label, pattern in reversed(DIRECTIONS):

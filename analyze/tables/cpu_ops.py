@@ -23,9 +23,7 @@ def cpu_ops(op_events: pl.LazyFrame, steps: pl.DataFrame | None = None) -> pl.Da
     children = np.bincount(nesting.parent[has_parent], weights=dur[has_parent], minlength=dur.size).astype(np.int64)
     ids = events["id"].to_numpy()
     parent_id = (
-        pl.Series(ids[np.maximum(nesting.parent, 0)])
-        .to_frame("p")
-        .select(pl.when(pl.Series(has_parent)).then(pl.col("p")))
+        pl.Series(ids[np.maximum(nesting.parent, 0)]).to_frame("p").select(pl.when(pl.Series(has_parent)).then(pl.col("p")))
     )
     table = events.with_columns(
         parent_id=parent_id.to_series(),

@@ -12,9 +12,7 @@ from analyze.tables._launched import with_launch
 
 def kernels(device_events: pl.LazyFrame, launches: pl.DataFrame | None = None) -> pl.DataFrame:
     """Kernels and memsets in order of their start; a kernel belongs to the step in which it was launched."""
-    work = (
-        device_events.filter(pl.col("kind").is_in(["kernel", "memset"])).drop_nulls("dur_ns").sort("start_ns").collect()
-    )
+    work = device_events.filter(pl.col("kind").is_in(["kernel", "memset"])).drop_nulls("dur_ns").sort("start_ns").collect()
     if work.is_empty():
         raise MissingData(
             "the trace holds launches but no device work: its device side is missing"

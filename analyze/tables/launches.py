@@ -84,13 +84,15 @@ def _enclosing_operator(calls: pl.DataFrame, op_events: pl.LazyFrame) -> pl.Seri
         codes = frame.select("process", "thread").join(
             lanes, on=["process", "thread"], how="left", maintain_order="left", nulls_equal=True
         )
-        return codes["lane"].cast(pl.Int64).to_numpy()
+        lane: np.ndarray[tuple[int], np.dtype[np.int64]] = codes["lane"].cast(pl.Int64).to_numpy()
+        return lane
 
     if operators.is_empty():
         return pl.Series("op_id", [None] * calls.height, dtype=pl.Int64)
     nesting = nest(lane_of(operators), operators["start_ns"].to_numpy(), operators["dur_ns"].to_numpy())
     row = pl.Series(innermost(nesting, lane_of(calls), calls["start_ns"].to_numpy()))
-    return operators["id"].gather(row.clip(lower_bound=0)).zip_with(row >= 0, pl.Series([None], dtype=pl.Int64))
+    enclosing: pl.Series = operators["id"].gather(row.clip(lower_bound=0))
+    return enclosing.zip_with(row >= 0, pl.Series([None], dtype=pl.Int64))
 
 
 def _overlaps(calls: pl.DataFrame, overhead: pl.DataFrame) -> pl.Series:

@@ -12,6 +12,7 @@ from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.saving import modelled, replayed, share_text
 from analyze.intervals import of_frame
 from analyze.replay.edits import without_host_regions
+from analyze.scalars import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,12 +62,12 @@ def detect(
 ) -> list[Finding]:
     """One finding, replayed where the trace has loader spans, else modelled from the step log."""
     logged = step_time.filter(~pl.col("profiled"), pl.col("input_wait_ns").is_not_null())
-    wait = None if logged.is_empty() else float(logged["input_wait_ns"].mean())  # type: ignore[arg-type]
+    wait = None if logged.is_empty() else number(logged["input_wait_ns"].mean())
     if replay is not None and input_wait is not None:
         return _replayed(replay, input_wait, wait, manifest or {})
     if wait is None:
         raise MissingData("neither the trace nor a step log says how long the loop waited for input")
-    step = float(logged["step_ns"].mean())  # type: ignore[arg-type]
+    step = number(logged["step_ns"].mean())
     return modelled(
         DETECTOR.id,
         step,
@@ -83,7 +84,7 @@ def detect(
 
 def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | None, manifest: Mapping[str, Any]) -> list[Finding]:
     inside = input_wait.filter(pl.col("step").is_not_null())
-    recorded = float(inside["dur_ns"].sum()) / replay.program.steps
+    recorded = number(inside["dur_ns"].sum()) / replay.program.steps
     if recorded == 0:
         return []
     itself = bool(inside["loads_itself"].any())

@@ -10,6 +10,7 @@ from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame
 from analyze.replay.edits import as_graph
+from analyze.scalars import number
 
 if TYPE_CHECKING:
     from analyze.replay import Replay
@@ -37,6 +38,7 @@ DETECTOR = Detector(
         Remedy(text="Give each launch more to do: a larger batch, where training allows it"),
     ),
     doc="https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs",
+    symptom_of=("unfused-optimizer", "many-tiny-ops", "many-small-copies", "sync-in-step", "input-pipeline-stall"),
 )
 
 #: launching a captured graph, ns; its kernels then follow each other without the host
@@ -68,7 +70,7 @@ def detect(
         )
         for share in (0.0, PARTIAL_CAPTURE_SHARE)
     ]
-    mean_kernel_us = float(kernels["dur_ns"].mean() or 0) / 1e3  # type: ignore[arg-type]
+    mean_kernel_us = number(kernels["dur_ns"].mean()) / 1e3
     waiting = gpu_gaps.filter(pl.col("cause") == "launch").sort("dur_ns", descending=True)
     return replayed(
         DETECTOR.id,

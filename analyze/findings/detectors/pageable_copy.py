@@ -10,6 +10,7 @@ import polars as pl
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.saving import replayed
 from analyze.replay.edits import combine, with_work_duration, without_waits
+from analyze.scalars import number
 
 if TYPE_CHECKING:
     from analyze.replay import Replay
@@ -79,7 +80,8 @@ def detect(
     ]
     steps = replay.program.steps
     worst = pageable.sort("dur_ns", descending=True).row(0, named=True)
-    reached = pageable["bytes"].sum() / max(pageable["dur_ns"].sum(), 1)
+    moved = number(pageable["bytes"].sum())
+    reached = moved / max(number(pageable["dur_ns"].sum()), 1.0)
     return replayed(
         DETECTOR.id,
         replay,
@@ -88,7 +90,7 @@ def detect(
         optimistic=edits[2],
         host_side=False,
         message=(
-            f"{pageable.height / steps:.3g} host-to-device copies a step ({pageable['bytes'].sum() / steps / 1e6:.3g} MB) "
+            f"{pageable.height / steps:.3g} host-to-device copies a step ({moved / steps / 1e6:.3g} MB) "
             f"come from pageable memory at {reached:.2g} GB/s and hold up the host; pinned and without blocking they "
             "would give back {saving}."
         ),
@@ -105,16 +107,16 @@ def _pinned_rate(copies: pl.DataFrame) -> float | None:
     pinned = copies.filter(
         pl.col("host_memory") == "pinned", pl.col("direction") == "host-to-device", pl.col("bytes") >= LARGE_COPY_BYTES
     )
-    return None if pinned.is_empty() else float(pinned["bytes"].sum() / pinned["dur_ns"].sum() * 1e9)
+    return None if pinned.is_empty() else number(pinned["bytes"].sum()) / number(pinned["dur_ns"].sum()) * 1e9
 
 
-def _durations(pageable: pl.DataFrame, rate: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _durations(pageable: pl.DataFrame, rate: float) -> tuple[np.ndarray, np.ndarray]:
     recorded = pageable["dur_ns"].to_numpy().astype(np.float64)
     pinned = COPY_SETUP_NS + pageable["bytes"].to_numpy() / rate * 1e9
     return pageable["id"].to_numpy(), np.minimum(pinned, recorded)
 
 
-def _waits_of(pageable: pl.DataFrame, launches: pl.DataFrame) -> np.ndarray:  # type: ignore[type-arg]
+def _waits_of(pageable: pl.DataFrame, launches: pl.DataFrame) -> np.ndarray:
     """The copying calls, and synchronisations in the same operator right after them: they go with non_blocking=True."""
     operators = pageable["op_id"].drop_nulls().unique()
     syncs = launches.filter(

@@ -1,0 +1,94 @@
+"""Many small copies one after the other, where one copy would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.saving import replayed
+from analyze.intervals import merge
+from analyze.replay.edits import combine, with_work_duration, without_host_regions, without_waits
+from analyze.scalars import number
+
+if TYPE_CHECKING:
+    from analyze.replay import Edit, Replay
+
+DETECTOR = Detector(
+    id="many-small-copies",
+    title="Many small copies where one would do",
+    meaning=(
+        "Tensors go to or from the GPU one by one. Each copy costs a call, and from pageable memory a wait, however few bytes "
+        "it moves; packed into one tensor they would cost one call and move at link speed."
+    ),
+    measured=(
+        "Runs of copies in one direction with no kernel between them. Saving: the recorded steps replayed with each run as one "
+        "copy of the same bytes at the host link's rate, and without the host time between the copies of the run."
+    ),
+    fix=(
+        Remedy(
+            text="Collate into one tensor before copying, and split on the GPU",
+            code="packed = torch.cat(features, dim=1).pin_memory()\npacked = packed.to(device, non_blocking=True)",
+        ),
+        Remedy(
+            text="Copy whole batches, not samples: let the collate function stack them", code="DataLoader(..., collate_fn=stack)"
+        ),
+    ),
+    doc="https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device",
+)
+
+#: a run shorter than this is ordinary: inputs, labels, a mask
+MIN_COPIES_IN_RUN = 8
+#: runs of copies larger than this on average are limited by bytes, not by calls
+MAX_MEAN_BYTES = 1 << 20
+#: share of a link's nominal rate that one packed, pinned copy reaches: low, usual
+LINK_EFFICIENCY_LOW, LINK_EFFICIENCY = 0.4, 0.8
+#: rate assumed for an unknown link, bytes/s
+UNKNOWN_LINK_BYTES_PER_S = 15.75e9
+#: setting one copy up, and returning from the call that starts it, ns
+COPY_SETUP_NS, ASYNC_CALL_NS = 1_500.0, 8_000.0
+
+
+def detect(replay: Replay, copies: pl.DataFrame, copy_runs: pl.DataFrame, host_link: pl.DataFrame) -> list[Finding]:
+    """One finding for all runs of small host copies in the window."""
+    runs = copy_runs.filter(
+        pl.col("direction").is_in(["host-to-device", "device-to-host"]),
+        pl.col("count") >= MIN_COPIES_IN_RUN,
+        pl.col("bytes") / pl.col("count") <= MAX_MEAN_BYTES,
+        pl.col("step").is_not_null(),
+        # copies to the host with much host time between them are a checkpoint or the like
+        pl.col("direction").eq("host-to-device") | (pl.col("end_ns") - pl.col("start_ns") < 10 * pl.col("dur_ns")),
+    )
+    if runs.is_empty():
+        return []
+    link = host_link["bytes_per_s"][0] or UNKNOWN_LINK_BYTES_PER_S
+    edits = [_packed(runs, copies, link * efficiency) for efficiency in (LINK_EFFICIENCY_LOW, LINK_EFFICIENCY)]
+    steps = replay.program.steps
+    count, moved = number(runs["count"].sum()) / steps, number(runs["bytes"].sum()) / steps
+    direction = runs.group_by("direction").agg(pl.col("count").sum()).sort("count", descending=True)["direction"][0]
+    return replayed(
+        DETECTOR.id,
+        replay,
+        edits[1],
+        cautious=edits[0],
+        host_side=True,
+        message=(
+            f"{count:,.0f} {direction} copies a step move {moved / 1e6:.3g} MB in all, {moved / count / 1e3:.3g} kB each; "
+            "packed into one they would give back {saving}."
+        ),
+        evidence=runs.sort("count", descending=True).drop("copy_ids").head(50),
+        thresholds={"min_copies_in_run": MIN_COPIES_IN_RUN, "max_mean_bytes": MAX_MEAN_BYTES},
+    )
+
+
+def _packed(runs: pl.DataFrame, copies: pl.DataFrame, rate: float) -> Edit:
+    """Each run's first copy carries all its bytes; everything up to the end of the last one is gone."""
+    durations = COPY_SETUP_NS + runs["bytes"].to_numpy() / rate * 1e9
+    first = copies.filter(pl.col("id").is_in(runs["first_copy_id"].to_list()))["launch_id"].drop_nulls().to_numpy()
+    return combine(
+        without_host_regions(merge(runs["first_end_ns"].to_numpy(), runs["end_ns"].to_numpy())),
+        with_work_duration(runs["first_copy_id"].to_numpy(), np.asarray(durations, dtype=np.float64)),
+        without_waits(first, cost_ns=ASYNC_CALL_NS),
+    )

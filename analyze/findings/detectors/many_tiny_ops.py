@@ -1,0 +1,105 @@
+"""A Python loop runs the same few operators over and over on small pieces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.places import place_of
+from analyze.findings.saving import replayed
+from analyze.intervals import of_frame
+from analyze.replay.edits import combine, with_work_scaled, without_host_regions
+from analyze.scalars import number
+
+if TYPE_CHECKING:
+    from analyze.replay import Edit, Replay
+
+DETECTOR = Detector(
+    id="many-tiny-ops",
+    title="A Python loop runs many tiny operators",
+    meaning=(
+        "The same short sequence of operators runs once per sample, time step or parameter, on pieces too small to occupy the "
+        "GPU. Each iteration costs its launches; as one operator on the whole tensor it would cost them once."
+    ),
+    measured=(
+        "Stretches of a step in which a sequence of top-level operators repeats at least 32 times and starts small device work. "
+        "Saving: the recorded steps replayed with each loop as a few operators on everything at once."
+    ),
+    fix=(
+        Remedy(
+            text="Work on the whole tensor", code="x = (x - mean[:, None, None]) / std[:, None, None]   # no loop over samples"
+        ),
+        Remedy(text="Map over the batch dimension", code="y = torch.vmap(per_sample)(x)"),
+        Remedy(text="For loops over parameters, the foreach functions", code="torch._foreach_mul_(grads, scale)"),
+        Remedy(text="Where the loop must stay (a recurrence), compile it", code="step = torch.compile(step)"),
+    ),
+    doc="https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",
+)
+
+#: work larger than this on average fills the device by itself
+MAX_MEAN_KERNEL_NS = 50_000
+#: a loop must launch this often to be worth a vectorised version
+MIN_LAUNCHES = 64
+#: kinds that make a repeating sequence the layers of a model rather than a loop over data
+LAYER_KINDS = ("attention", "convolution")
+#: host time that stays, in iterations: an operator on everything checks and dispatches like one on a piece
+LEFT_ITERATIONS, CAUTIOUS_LEFT_SHARE = 2.0, 0.15
+#: device time that stays: small kernels take a few microseconds whatever they do
+DEVICE_TIME_LEFT = 0.2
+
+
+def detect(
+    replay: Replay,
+    op_loops: pl.DataFrame,
+    cpu_ops: pl.DataFrame,
+    annotations: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
+) -> list[Finding]:
+    """One finding for all such loops of the window, outside the optimizer (a finding of its own)."""
+    loops = op_loops.filter(
+        pl.col("launches") >= MIN_LAUNCHES,
+        # where each iteration waits for the device, the wait is the finding
+        pl.col("waits") < pl.col("repeats") / 2,
+        pl.col("device_ns") <= MAX_MEAN_KERNEL_NS * pl.col("launches"),
+        ~pl.any_horizontal(pl.col("kinds").str.contains(kind) for kind in LAYER_KINDS),
+    )
+    if annotations is not None:
+        loops = _outside_optimizer(loops, annotations)
+    if loops.is_empty():
+        return []
+    largest = loops.sort("dur_ns", descending=True).row(0, named=True)
+    per_step = number(loops["launches"].sum()) / replay.program.steps
+    return replayed(
+        DETECTOR.id,
+        replay,
+        _vectorised(loops, None),
+        cautious=_vectorised(loops, CAUTIOUS_LEFT_SHARE),
+        host_side=True,
+        message=(
+            f"A loop of {largest['repeats']} iterations ({largest['operators']}) and others like it launch {per_step:,.0f} small "
+            "kernels a step; on whole tensors they would give back {saving}."
+        ),
+        location=place_of(largest["first_op_id"], cpu_ops, op_sources),
+        evidence=loops.sort("dur_ns", descending=True).head(50),
+        thresholds={"max_mean_kernel_ns": MAX_MEAN_KERNEL_NS, "min_launches": MIN_LAUNCHES},
+    )
+
+
+def _outside_optimizer(loops: pl.DataFrame, annotations: pl.DataFrame) -> pl.DataFrame:
+    calls = annotations.filter(
+        ~pl.col("on_device"), pl.col("name").cast(pl.String).str.contains(r"^Optimizer\.(step|zero_grad)#")
+    ).select("start_ns", until=pl.col("start_ns") + pl.col("dur_ns"))
+    inside = loops.sort("start_ns").join_asof(calls.sort("start_ns"), on="start_ns", strategy="backward")
+    return inside.filter((pl.col("start_ns") >= pl.col("until")).fill_null(value=True)).drop("until")
+
+
+def _vectorised(loops: pl.DataFrame, left_share: float | None) -> Edit:
+    """Each loop keeps LEFT_ITERATIONS iterations' host time, or a fixed share; its device time shrinks."""
+    shares = loops.with_columns(share=pl.lit(left_share) if left_share else LEFT_ITERATIONS / pl.col("repeats"))
+    edits = [
+        without_host_regions(of_frame(mine), keep_share=number(share[0]), keep_work=True)
+        for share, mine in shares.group_by(pl.col("share").round(3), maintain_order=True)
+    ]
+    return combine(*edits, with_work_scaled(of_frame(loops), DEVICE_TIME_LEFT))
