@@ -11,11 +11,8 @@ import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import typer
-
-from analyze import terminal
-from analyze.commands import app
-from analyze.errors import InputError, StepscopeError
+from analyze import commands, options, terminal
+from analyze.errors import StepscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 INTERRUPTED, PIPE_CLOSED, UNUSABLE = 130, 141, 2
 #: set to see where an unexpected error came from
 TRACEBACK_VARIABLE = "STEPSCOPE_TRACEBACK"
-#: base of "no such option", "missing argument" …; typer exports only this descendant of it
-UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         terminal.drop_output()
         return PIPE_CLOSED
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         terminal.complain("interrupted")
         return INTERRUPTED
     except StepscopeError as error:
@@ -54,21 +49,11 @@ def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["collect"]:
         # What follows belongs to the recorder and to the user's script, `--` included: nothing here may parse it.
         return int(import_module("collect.cli").main(arguments[1:]) or 0)
-    command = typer.main.get_command(app)
     try:
-        with command.make_context("stepscope", arguments or ["--help"]) as context:
-            command.invoke(context)
-    except typer.Exit as ended:
-        return ended.exit_code
-    except UsageError as error:
-        raise InputError(_usage(error)) from error
-    return 0
-
-
-def _usage(error: Exception) -> str:
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "stepscope"
-    return f"{error.format_message().rstrip('.')}; see {command} --help"  # type: ignore[attr-defined]
+        name, given = options.parse(arguments)
+    except SystemExit:  # help was printed
+        return 0
+    return getattr(commands, name)(**vars(given)) or 0
 
 
 def _complain_of_unexpected(error: Exception) -> int:

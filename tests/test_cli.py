@@ -15,7 +15,7 @@ import pytest
 
 import analyze
 import analyze.engine
-from analyze import cli, commands, terminal
+from analyze import cli, commands, options, terminal
 from analyze.errors import GateFailed, GateUndecided, InputError, MissingData, NotComparable, TraceFormatError
 from analyze.schema import Column
 from tests import reports
@@ -97,9 +97,9 @@ def test_report_writes_a_file_and_no_other_file_over_it(
     assert file.read_text(encoding="utf-8").startswith(begins)
 
 
-def test_report_writes_one_form_at_a_time(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["report", "run", "--json", "--html", "r.html"]) == 2
-    assert "exclude one another" in one_line(capsys)
+def test_options_may_stand_between_paths(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", "a.json", "--json", "b.json", "--", "-c.json"]) == 0
+    assert diagnosed[0][0] == ("a.json", "b.json", "-c.json")
 
 
 def test_a_missing_folder_is_noticed_before_the_work(diagnosed: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,18 +167,22 @@ def test_an_unexpected_error_is_one_line_too_and_its_place_can_be_asked_for(
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["report", "--frobnicate"], "see stepscope report --help"),
-        (["report", "--rank", "one"], "see stepscope report --help"),
-        (["report", "--rank", "-1"], "see stepscope report --help"),
-        (["report", "--baseline-step-ms", "-3"], "--baseline-step-ms -3.0: expected milliseconds above 0"),
-        (["report", "--baseline-step-ms", "nan"], "--baseline-step-ms nan: expected milliseconds above 0"),
-        (["report", "--baseline-step-ms", "0"], "--baseline-step-ms 0.0: expected milliseconds above 0"),
-        (["compare", "a"], "see stepscope compare --help"),
-        (["frobnicate"], "No such command 'frobnicate'; see stepscope --help"),
-        (["compare", "a", "b", "--max-regression", "much"], "--max-regression much: expected a share such as 5% or 0.05"),
-        (["compare", "a", "b", "--max-regression", "nan"], "expected a share such as 5% or 0.05"),
-        (["compare", "a", "b", "--max-regression=-5%"], "expected a share such as 5% or 0.05"),
+        (["report", "--frobnicate"], "unrecognized arguments: --frobnicate; see stepscope report --help"),
+        (["report", "--rank", "one"], "argument --rank: expected a whole number, not one; see stepscope report --help"),
+        (["report", "--rank", "-1"], "argument --rank: expected"),
+        (["report", "--baseline-step-ms", "nan"], "expected milliseconds above 0, not nan; see stepscope report --help"),
+        (["report", "--baseline-step-ms", "0"], "expected milliseconds above 0, not 0"),
+        (["report", "--baseline-step-ms", "much"], "expected milliseconds above 0, not much"),
+        (["report", "x", "--json", "--html", "r.html"], "argument --html: not allowed with argument --json"),
+        (["report", "x", "--js"], "unrecognized arguments: --js"),
+        (["compare", "a"], "the following arguments are required: NEW; see stepscope compare --help"),
+        (["frobnicate"], "no command frobnicate; there are collect, report, compare, export, explain, detectors, app"),
+        (["--frobnicate"], "unrecognized arguments: --frobnicate; see stepscope --help"),
+        (["compare", "a", "b", "--max-regression", "much"], "expected a share such as 5% or 0.05, not much"),
+        (["compare", "a", "b", "--max-regression", "nan"], "expected a share such as 5% or 0.05, not nan"),
+        (["compare", "a", "b", "--max-regression=-5%"], "expected a share such as 5% or 0.05, not -5%"),
         (["compare", "a", "b", "--metric", "loss"], "no metric loss; there are step_time"),
+        (["app", "--port", "65536"], "expected a port from 1 to 65535, not 65536"),
     ],
 )
 def test_unusable_arguments_are_one_line_and_status_2(
@@ -191,9 +195,16 @@ def test_unusable_arguments_are_one_line_and_status_2(
 def test_help_lists_the_commands_and_so_does_no_argument(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert [command for command in ("collect", "report", "compare", "export", "explain", "detectors", "app") if command in out]
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")][:7] == list(options.COMMANDS)
     assert cli.main([]) == 0
     assert capsys.readouterr().out == out
+
+
+@pytest.mark.parametrize("command", [command for command in options.COMMANDS if command != "collect"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: stepscope {command}")
+    assert callable(getattr(commands, command))
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -406,7 +417,7 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def test_the_module_form_reports_unusable_arguments() -> None:
     done = run("report", "--frobnicate")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("stepscope: No such option")
+    assert done.stderr.startswith("stepscope: unrecognized arguments: --frobnicate")
     assert done.stderr.count("\n") == 1
 
 
@@ -420,7 +431,7 @@ def test_a_file_that_does_not_exist_is_one_line_and_status_2(tmp_path: Path) -> 
 def test_a_closed_pipe_ends_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "analyze", "--help"]
+    command = [sys.executable, "-m", "analyze", "--version"]
     done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
@@ -437,7 +448,7 @@ def test_a_terminal_without_unicode_gets_escapes_instead_of_an_error() -> None:
 def test_help_needs_neither_polars_nor_rich() -> None:
     program = (
         "import sys; from analyze import cli; cli.main(['report', '--help']);"
-        "print([name for name in ('polars', 'rich', 'jinja2', 'torch', 'collect') if name in sys.modules], file=sys.stderr)"
+        "print([name for name in ('polars', 'rich', 'jinja2', 'typer', 'torch', 'collect') if name in sys.modules], file=sys.stderr)"
     )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
