@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,6 +30,7 @@ FAMILY_CODES = {name: code for code, name in enumerate(FAMILY_NAMES)}
 UNTIMED = tuple(FAMILY_CODES[name] for name in (METADATA, "flow_events"))
 #: families whose spans cannot be open-ended: an unfinished one is set apart
 CLOSED = tuple(FAMILY_CODES[name] for name in ("device_events", "sync_events"))
+NULL_CODE = 2**32 - 1
 LANE_NAMES = {"process_name": 0, "thread_name": 0, "process_labels": 1}
 
 
@@ -49,7 +49,7 @@ class Assembler:
         self.quality = quality
         self.reference_ns = reference_ns
         self.count = 0
-        self.frames: dict[str, list[pl.DataFrame]] = {}
+        self.parts: dict[str, list[pl.DataFrame]] = {}
         self.lanes: dict[tuple[str | None, str | None], list[str | None]] = {}
         self.categories: Counter[str] = Counter()
         self.readers = {
@@ -57,28 +57,39 @@ class Assembler:
             for family in schema.FAMILIES
             if family not in DERIVED
         }
-        self.codes: dict[tuple[str, str | None], int] = {}
 
     def add(self, events: Sequence[Event], places: Places) -> None:
         """Take one chunk of events; `places` finds the byte offset of each."""
         if not events:
             return
-        codes = self._family_codes(events)
-        base, names = self._base(events)
-        self.quality.add("corrupt-name", names)
-        codes, base = self._set_apart(codes, base, places)
+        base = self._base(events)
+        codes = self._family_codes(base)
+        codes, base, cause = self._set_apart(codes, base, places)
         order = np.argsort(codes, kind="stable")
-        arguments = np.empty(len(events), object)
-        arguments[:] = _column(events, "args")
+        arguments = np.fromiter([event.args for event in events], object, len(events))
         for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-            self._take(FAMILY_NAMES[codes[rows[0]]], rows, base[rows], events, arguments[rows].tolist(), places)
+            family, frame = FAMILY_NAMES[codes[rows[0]]], base[rows]
+            if family == METADATA:
+                self._name_lanes(frame, arguments[rows].tolist())
+                continue
+            if family == "quarantine":
+                frame = frame.with_columns(cause=cause[rows])
+            elif family == "flow_events":
+                frame = frame.with_columns(flow_id=_flow_ids([events[row].id for row in rows.tolist()]))
+            else:
+                frame = frame.with_columns(**self._arguments(family, rows, arguments[rows].tolist(), places))
+            self.parts.setdefault(family, []).append(frame)
         self.count += len(events)
 
     def take_frames(self) -> dict[str, pl.DataFrame]:
-        """Frames gathered since the last call, which are then forgotten."""
-        gathered = {family: pl.concat(parts) for family, parts in self.frames.items()}
-        self.frames = {}
+        """Completed frames of what was gathered since the last call, which is then forgotten."""
+        gathered = {family: self._completed(family, pl.concat(parts)) for family, parts in self.parts.items()}
+        self.parts = {}
         return gathered
+
+    def _completed(self, family: str, frame: pl.DataFrame) -> pl.DataFrame:
+        complete = self.producer.complete.get(family)
+        return conform(frame if complete is None else complete(frame), family)
 
     def lane_frame(self) -> pl.DataFrame:
         """Names of processes and threads seen so far."""
@@ -88,79 +99,75 @@ class Assembler:
         ]
         return pl.DataFrame(rows, schema={each.name: each.dtype for each in schema.FAMILIES["lanes"]})
 
-    def _family_codes(self, events: Sequence[Event]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        keys = list(zip(_column(events, "ph"), _column(events, "cat"), strict=True))
-        counts = Counter(keys)
-        known: dict[tuple[str, str | None], int] = {}
-        for (phase, category), count in counts.items():
-            if category:
-                self.categories[category] += count
-            by_name = phase in self.producer.by_name
-            known[phase, category] = -1 if by_name else FAMILY_CODES[self.producer.family(phase, category, "")]
-        codes = np.fromiter(map(known.__getitem__, keys), np.int64, len(keys))
-        for row in np.flatnonzero(codes < 0).tolist():
-            codes[row] = FAMILY_CODES[self.producer.family(keys[row][0], keys[row][1], str(events[row].name))]
-        return codes
+    def _family_codes(self, base: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Family of each event, looked up once per phase and category, and per name where the producer asks for it."""
+        phase, category = (base[name].to_physical().fill_null(NULL_CODE).to_numpy() for name in ("phase", "category"))
+        keys = phase.astype(np.uint64) << np.uint64(32) | category.astype(np.uint64)
+        _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        codes = np.empty(len(first), np.int64)
+        for index, row in enumerate(first.tolist()):
+            kind, named = base["phase"][row], base["category"][row]
+            if named:
+                self.categories[named] += int(counts[index])
+            codes[index] = -1 if kind in self.producer.by_name else FAMILY_CODES[self.producer.family(kind, named, "")]
+        found = codes[group]
+        if (codes < 0).any():
+            self._codes_by_name(base, found)
+        return found
 
-    def _base(self, events: Sequence[Event]) -> tuple[pl.DataFrame, int]:
-        """Columns that every family has, and the phase; and how many names were corrupt."""
-        name, corrupt = readable(cells.texts(_column(events, "name"))[0].alias("name"))
-        start, bad_starts = nanoseconds(_column(events, "ts"))
-        duration, bad_durations = durations(_column(events, "dur"))
+    def _codes_by_name(self, base: pl.DataFrame, found: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        """Fill in the families that depend on the name."""
+        open_rows = np.flatnonzero(found < 0)
+        keys = base[open_rows].select(pl.col("phase", "category", "name").cast(pl.String))
+        distinct = keys.unique()
+        families = [FAMILY_CODES[self.producer.family(*key)] for key in distinct.rows()]
+        coded = distinct.with_columns(code=pl.Series(families, dtype=pl.Int64))
+        found[open_rows] = keys.join(coded, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["code"]
+
+    def _base(self, events: Sequence[Event]) -> pl.DataFrame:
+        """Columns that every family has, and the phase."""
+        name, corrupt = readable(cells.texts([event.name for event in events])[0].alias("name"))
+        start, bad_starts = nanoseconds([event.ts for event in events])
+        duration, bad_durations = durations([event.dur for event in events])
         self.quality.add("untyped-cell", bad_starts + bad_durations)
-        columns = {
-            "id": pl.Series(np.arange(self.count, self.count + len(events), dtype=np.int64)),
-            "name": name,
-            "category": cells.texts(_column(events, "cat"))[0],
-            "process": cells.lanes(_column(events, "pid")),
-            "thread": cells.lanes(_column(events, "tid")),
-            "start_ns": start,
-            "dur_ns": duration,
-            "phase": cells.texts(_column(events, "ph"))[0],
-        }
-        return pl.DataFrame(columns), corrupt
+        self.quality.add("corrupt-name", corrupt)
+        return pl.DataFrame(
+            {
+                "id": pl.Series(np.arange(self.count, self.count + len(events), dtype=np.int64)),
+                "name": name,
+                "category": cells.texts([event.cat for event in events])[0],
+                "process": cells.lanes([event.pid for event in events]),
+                "thread": cells.lanes([event.tid for event in events]),
+                "start_ns": start,
+                "dur_ns": duration,
+                "phase": cells.texts([event.ph for event in events])[0],
+            }
+        )
 
     def _set_apart(
         self, codes: np.ndarray[Any, np.dtype[np.int64]], base: pl.DataFrame, places: Places
-    ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], pl.DataFrame]:
-        """Give implausible events the code of the quarantine, open-ended ones a null duration."""
+    ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], pl.DataFrame, pl.Series]:
+        """Give implausible events the code of the quarantine, open-ended ones a null duration; and the causes."""
         cause = base.select(plausible.cause(self.reference_ns)).to_series()
         if cause.null_count() == len(cause):
-            return codes, base
+            return codes, base, cause
         suspect = cause.is_not_null().to_numpy() & ~np.isin(codes, UNTIMED)
         unfinished = suspect & (cause == plausible.UNFINISHED).fill_null(value=False).to_numpy()
         for row in np.flatnonzero(suspect).tolist():
             self.quality.add(cause[row], 1, places.of(row) if self.quality.is_first(cause[row]) else None)
         base = base.with_columns(
-            cause=cause.cast(pl.Categorical),
             dur_ns=pl.when(pl.lit(pl.Series(unfinished))).then(None).otherwise(pl.col("dur_ns")),
         )
         apart = suspect & ~(unfinished & ~np.isin(codes, CLOSED))
-        return np.where(apart, FAMILY_CODES["quarantine"], codes), base
+        return np.where(apart, FAMILY_CODES["quarantine"], codes), base, cause
 
-    def _take(
-        self,
-        family: str,
-        rows: np.ndarray[Any, np.dtype[np.int64]],
-        frame: pl.DataFrame,
-        events: Sequence[Event],
-        arguments: list[msgspec.Raw],
-        places: Places,
-    ) -> None:
-        if family == METADATA:
-            self._name_lanes(frame, arguments)
-            return
-        if family == "flow_events":
-            ids = [events[row].id for row in rows.tolist()]
-            frame = frame.with_columns(flow_id=pl.Series([None if each is None else str(each) for each in ids], dtype=pl.String))
-        elif family != "quarantine":
-            columns, failed_row = self.readers[family].read(arguments, self.quality)
-            if failed_row is not None and self.quality.is_first("untyped-cell"):
-                self.quality.add("untyped-cell", 0, places.of(int(rows[failed_row])))
-            frame = frame.with_columns(**columns)
-            complete = self.producer.complete.get(family)
-            frame = frame if complete is None else complete(frame)
-        self.frames.setdefault(family, []).append(conform(frame, family))
+    def _arguments(
+        self, family: str, rows: np.ndarray[Any, np.dtype[np.int64]], texts: list[msgspec.Raw], places: Places
+    ) -> dict[str, pl.Series]:
+        columns, failed_row = self.readers[family].read(texts, self.quality)
+        if failed_row is not None and self.quality.is_first("untyped-cell"):
+            self.quality.add("untyped-cell", 0, places.of(int(rows[failed_row])))
+        return columns
 
     def _name_lanes(self, frame: pl.DataFrame, arguments: list[msgspec.Raw]) -> None:
         named = frame.select(pl.col("name", "process", "thread").cast(pl.String))
@@ -177,13 +184,13 @@ class Assembler:
             lane[LANE_NAMES[kind]] = None if value is None else str(value)
 
 
+def _flow_ids(ids: list[int | float | str | None]) -> pl.Series:
+    return pl.Series([None if each is None else str(each) for each in ids], dtype=pl.String)
+
+
 def conform(frame: pl.DataFrame, family: str) -> pl.DataFrame:
     """Exactly the family's columns and dtypes; what the producer has not is null."""
     return frame.select(
         pl.col(each.name).cast(each.dtype) if each.name in frame.columns else pl.lit(None, dtype=each.dtype).alias(each.name)
         for each in schema.FAMILIES[family]
     )
-
-
-def _column(events: Sequence[Event], field: str) -> list[Any]:
-    return list(map(attrgetter(field), events))

@@ -33,30 +33,34 @@ def floats(values: Sequence[Any]) -> tuple[pl.Series, int]:
 def texts(values: Sequence[Any] | pl.Series) -> tuple[pl.Series, int]:
     """Categorical column; numbers are written as text."""
     try:
-        return pl.Series(values, dtype=pl.String, strict=True).cast(pl.Categorical), 0
+        return pl.Series(values, dtype=pl.Categorical, strict=True), 0
     except (TypeError, pl.exceptions.PolarsError):
         shown = [None if value is None else str(value) for value in values]
-        return pl.Series(shown, dtype=pl.String).cast(pl.Categorical), 0
+        return pl.Series(shown, dtype=pl.Categorical), 0
 
 
 def lanes(values: Sequence[Any]) -> pl.Series:
     """Process or thread ids as Categorical text, whatever their type and size."""
     try:
-        return texts(pl.Series(values, dtype=pl.Int64, strict=True).cast(pl.String))[0]
+        numbers = pl.Series(values, dtype=pl.Int64, strict=True)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         shown = {value: _lane(value) for value in set(values)}
-        return texts(list(map(shown.__getitem__, values)))[0]
+        return texts([shown[value] for value in values])[0]
+    distinct = numbers.unique()
+    named: pl.Series = numbers.replace_strict(distinct, texts(distinct.cast(pl.String))[0], return_dtype=pl.Categorical)
+    return named
 
 
 def json_texts(values: Sequence[msgspec.Raw]) -> tuple[pl.Series, int]:
     """Categorical column of the file's JSON text, without line breaks; null where the key is absent."""
-    raw = pl.Series(list(map(bytes, values)), dtype=pl.Binary).to_frame("text")
-    given = pl.col("text").bin.size() > 0
-    text = raw.select(pl.when(given).then(pl.col("text").cast(pl.String, strict=False))).to_series()
-    if text.str.contains("\n", literal=True).any():
+    if not values:
+        return pl.Series(dtype=pl.Categorical), 0
+    # NUL stands in no valid JSON, so the texts can be joined and split again without a Python object for each
+    joined = b"\0".join(values).decode("utf-8", "replace")
+    text = pl.Series([joined]).str.split("\0").explode().replace("", None)
+    if "\n" in joined:
         text = text.str.replace_all(r"\s*\n\s*", "")
-    series = text.cast(pl.Categorical)
-    return series, 0
+    return text.cast(pl.Categorical), 0
 
 
 def _each(values: Sequence[Any], convert: Callable[[Any], Any], dtype: Any) -> tuple[pl.Series, int]:  # noqa: ANN401

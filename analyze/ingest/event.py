@@ -12,7 +12,8 @@ import msgspec
 
 Scalar: TypeAlias = "int | float | str | bool | None"
 
-NO_TEXT = msgspec.Raw()
+#: of a key that is absent
+NO_TEXT = msgspec.Raw(b"null")
 
 
 class Event(msgspec.Struct, gc=False):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analyze.errors import TraceFormatError
 from analyze.ingest.assemble import Assembler
 from analyze.ingest.chunks import ChunkReader
+from analyze.ingest.event import NO_TEXT
 from analyze.ingest.header import read_header
 from analyze.ingest.plausible import reference_time
 from analyze.ingest.producers import named, recognise
@@ -72,7 +73,11 @@ class FileParser:
         self.reference_ns = reference_time(self.first_events)
 
     def _recognise(self) -> Producer:
-        if self.reader.is_list and self.first_events and not any(event.ph or event.ts for event in self.first_events):
+        if (
+            self.reader.is_list
+            and self.first_events
+            and not any(event.ph or event.ts is not NO_TEXT for event in self.first_events)
+        ):
             raise TraceFormatError("no Chrome trace: its list holds no events (they would have a phase 'ph')")
         if self.reader.is_list and not self.first_events and self.first_chunk.text.strip(b" \t\r\n,]"):
             raise TraceFormatError("no Chrome trace: its list holds no events")

@@ -45,6 +45,6 @@ def cause(reference_ns: int | None) -> pl.Expr:
 
 def reference_time(events: Sequence[Event]) -> int | None:
     """Median start of the first chunk's spans, against which others are judged; None without spans."""
-    starts, _ = nanoseconds([event.ts for event in events if event.ph in ("X", "B") and bytes(event.ts)])
+    starts, _ = nanoseconds([event.ts for event in events if event.ph in ("X", "B")])
     positive = starts.filter(starts > 0).sort()
     return int(positive[len(positive) // 2]) if len(positive) else None

@@ -26,24 +26,23 @@ EXACT_FLOAT_US = float(2**43)
 
 def nanoseconds(texts: Sequence[msgspec.Raw]) -> tuple[pl.Series, int]:
     """Int64 nanoseconds of the microsecond texts, null where a text is absent or no number; and how many were no number."""
-    rows = list(map(bytes, texts))
-    if not rows:
-        return pl.Series(dtype=pl.Int64), 0
-    fast = _fixed_width(rows)
+    lines = b"\n".join(texts)
+    fast = _fixed_width(lines + b"\n", len(texts)) if lines else pl.Series(dtype=pl.Int64)
     if fast is not None:
         return fast, 0
+    rows = lines.split(b"\n")
     slow = [exact_nanoseconds(row) for row in rows]
-    bad = sum(value is None and row not in (b"", b"null") for value, row in zip(slow, rows, strict=True))
+    bad = sum(value is None and row != b"null" for value, row in zip(slow, rows, strict=True))
     return pl.Series(slow, dtype=pl.Int64), bad
 
 
-def _fixed_width(rows: list[bytes]) -> pl.Series | None:
+def _fixed_width(lines: bytes, count: int) -> pl.Series | None:
     """All rows as `digits.ddd` or all as `digits`, of one width: what one writer prints nearly always."""
-    width = len(rows[0]) + 1
-    table = np.frombuffer(b"\n".join(rows) + b"\n", np.uint8)
-    if table.size != len(rows) * width:
+    width = lines.index(b"\n") + 1
+    table = np.frombuffer(lines, np.uint8)
+    if table.size != count * width:
         return None
-    table = table.reshape(len(rows), width)
+    table = table.reshape(count, width)
     if not (table[:, -1] == ord("\n")).all():
         return None
     if width > len(".ddd\n") and (table[:, -5] == ord(".")).all():
