@@ -23,10 +23,10 @@ def verdict(summary: Summary, findings: Sequence[Finding], detectors: Mapping[st
     top = findings[0]
     title = detectors[top.detector].title
     saving = (top.step_saving_ns or 0) / 1e6
-    sentence = f"{title}: fixing it would give back about {saving:.3g} of {step_ms:.3g} ms a step ({saving / step_ms:.0%})"
+    sentence = f"{title}: a fix gives back about {saving:.3g} of {step_ms:.3g} ms a step ({saving / step_ms:.0%})"
     after = summary.after_all_fixes_ns
     if after is not None and len(findings) > 1 and after < summary.step_time.mean_ns - (top.step_saving_ns or 0) * 1.02:
-        sentence += f"; all replayed fixes together would bring the step to about {after / 1e6:.3g} ms"
+        sentence += f"; all fixes {after / 1e6:.3g} ms"
     return sentence + "."
 
 
