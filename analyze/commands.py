@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from analyze.findings.model import Report
+    from analyze.ingest import Limits
 
 #: where `collect` puts runs unless told otherwise
 RUNS = Path("runs")
@@ -29,13 +30,14 @@ def report(
     html: Path | None,
     perfetto: Path | None,
     force: bool,
+    limits: list[tuple[str, int]],
     cache: bool,
 ) -> None:
     """Say why a step takes as long as it does and what each fix would give back."""
     target = html or perfetto
     if target is not None:
         _must_be_free(target, force)
-    found = _diagnose(paths, baseline_step_ms=baseline_step_ms, rank=rank, cache=cache)
+    found = _diagnose(paths, baseline_step_ms=baseline_step_ms, rank=rank, limits=limits, cache=cache)
     if json:
         from analyze.report import document
 
@@ -54,12 +56,14 @@ def report(
         terminal.say_lines(text.lines(found, terminal.width()))
 
 
-def compare(*, base: str, new: str, max_regression: float | None, metric: str, json: bool, cache: bool) -> None:
+def compare(
+    *, base: str, new: str, max_regression: float | None, metric: str, json: bool, limits: list[tuple[str, int]], cache: bool
+) -> None:
     """Compare two runs; with --max-regression fail (1), or say that the noise is too large (3)."""
     from analyze import comparison
     from analyze.report import comparison_text
 
-    before, after = _diagnose([base], cache=cache), _diagnose([new], cache=cache)
+    before, after = (_diagnose([path], limits=limits, cache=cache) for path in (base, new))
     result = comparison.compare(before, after, metric=metric, max_regression=max_regression)
     if json:
         terminal.say(comparison_text.render(result))
@@ -69,7 +73,15 @@ def compare(*, base: str, new: str, max_regression: float | None, metric: str, j
 
 
 def export(
-    *, paths: list[str], table: str | None, to: Path | None, names: bool, rank: int | None, force: bool, cache: bool
+    *,
+    paths: list[str],
+    table: str | None,
+    to: Path | None,
+    names: bool,
+    rank: int | None,
+    force: bool,
+    limits: list[tuple[str, int]],
+    cache: bool,
 ) -> None:
     """Write a table or an analysis as Parquet or CSV."""
     from analyze.engine import table_names
@@ -88,7 +100,7 @@ def export(
         if to.suffix not in {".csv", ".parquet"}:
             raise InputError(f"{to}: the name must end in .parquet or .csv")
         _must_be_free(to, force)
-    frame = _diagnose(paths, rank=rank, cache=cache).table(table)
+    frame = _diagnose(paths, rank=rank, limits=limits, cache=cache).table(table)
     if to is None:
         terminal.say(table_rows.csv_text(frame))
     elif to.suffix == ".csv":
@@ -147,12 +159,33 @@ def _app_file() -> Path:
     raise InputError("app.py is not installed with this package; run `streamlit run app.py` in a checkout")
 
 
-def _diagnose(paths: Iterable[str], *, cache: bool, rank: int | None = None, baseline_step_ms: float | None = None) -> Report:
+def _diagnose(
+    paths: Iterable[str],
+    *,
+    limits: Iterable[tuple[str, int]],
+    cache: bool,
+    rank: int | None = None,
+    baseline_step_ms: float | None = None,
+) -> Report:
     from analyze import diagnose
 
+    options = {"baseline_step_ms": baseline_step_ms, "rank": rank, "limits": _limits(dict(limits)), "cache": cache}
     with terminal.progress() as progress:
-        chosen = paths or [str(newest_run(RUNS))]
-        return diagnose(*chosen, baseline_step_ms=baseline_step_ms, rank=rank, progress=progress, cache=cache)
+        return diagnose(*(paths or [str(newest_run(RUNS))]), progress=progress, **options)
+
+
+def _limits(raised: dict[str, int]) -> Limits | None:
+    if not raised:
+        return None
+    from dataclasses import fields
+
+    from analyze.ingest import Limits
+
+    known = [field.name for field in fields(Limits)]
+    for name in raised:
+        if name not in known:
+            raise InputError(f"--limit {name}: there are {', '.join(known)}")
+    return Limits(**raised)
 
 
 def newest_run(runs: Path) -> Path:

@@ -76,7 +76,7 @@ def _report(parser: Parser) -> None:
     form.add_argument("--html", type=Path, metavar="FILE", help="write one self-contained page")
     form.add_argument("--perfetto", type=Path, metavar="FILE", help="write a trace for ui.perfetto.dev")
     _force(parser)
-    _cache(parser)
+    _reading(parser)
 
 
 def _compare(parser: Parser) -> None:
@@ -89,7 +89,7 @@ def _compare(parser: Parser) -> None:
         "--metric", default="step_time", help="step_time (the mean, the default), step_time_median or step_time_p90"
     )
     _json(parser)
-    _cache(parser)
+    _reading(parser)
 
 
 def _export(parser: Parser) -> None:
@@ -99,7 +99,7 @@ def _export(parser: Parser) -> None:
     parser.add_argument("--list", action="store_true", dest="names", help="name the tables, their columns and units")
     _rank(parser)
     _force(parser)
-    _cache(parser)
+    _reading(parser)
 
 
 def _explain(parser: Parser) -> None:
@@ -127,7 +127,11 @@ def _force(parser: Parser) -> None:
     parser.add_argument("--force", action="store_true", help="write over an existing file")
 
 
-def _cache(parser: Parser) -> None:
+def _reading(parser: Parser) -> None:
+    parser.add_argument(
+        "--limit", type=_limit, action="append", dest="limits", default=[], metavar="NAME=N",
+        help="read more than is usual, as the message of a refused file says",
+    )  # fmt: skip
     parser.add_argument("--no-cache", action="store_false", dest="cache", help="neither keep parsed traces nor use kept ones")
 
 
@@ -143,6 +147,14 @@ def _share(text: str) -> float:
     if not 0 <= share < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a share such as 5% or 0.05, not {text}")
     return share
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    number = _number(value)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a name and a number such as json_bytes=32e9, not {text}")
+    return name, int(number)
 
 
 def _whole(text: str) -> int:

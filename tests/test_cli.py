@@ -73,7 +73,15 @@ def test_report_prints_the_answer(diagnosed: Any, capsys: pytest.CaptureFixture[
 def test_report_passes_its_options_on(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["report", "a.json", "b.json", "--baseline-step-ms", "68.4", "--rank", "3", "--no-cache"]
     assert cli.main(arguments) == 0
-    assert diagnosed == [(("a.json", "b.json"), {"baseline_step_ms": 68.4, "rank": 3, "progress": None, "cache": False})]
+    assert diagnosed == [
+        (("a.json", "b.json"), {"baseline_step_ms": 68.4, "rank": 3, "progress": None, "limits": None, "cache": False})
+    ]
+
+
+def test_a_limit_can_be_raised_by_its_name(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", "a.json", "--limit", "json_bytes=32e9", "--limit", "members=5"]) == 0
+    limits = diagnosed[0][1]["limits"]
+    assert (limits.json_bytes, limits.members, limits.expansion) == (32_000_000_000, 5, 200)
 
 
 def test_report_json_is_one_document(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,6 +190,9 @@ def test_an_unexpected_error_is_one_line_too_and_its_place_can_be_asked_for(
         (["compare", "a", "b", "--max-regression", "nan"], "expected a share such as 5% or 0.05, not nan"),
         (["compare", "a", "b", "--max-regression=-5%"], "expected a share such as 5% or 0.05, not -5%"),
         (["compare", "a", "b", "--metric", "loss"], "no metric loss; there are step_time"),
+        (["report", "x", "--limit", "bytes=5"], "--limit bytes: there are json_bytes, expansion, members, nesting"),
+        (["report", "x", "--limit", "members"], "expected a name and a number such as json_bytes=32e9, not members"),
+        (["report", "x", "--limit", "members=-1"], "not members=-1"),
         (["app", "--port", "65536"], "expected a port from 1 to 65535, not 65536"),
     ],
 )
