@@ -52,7 +52,7 @@ class Scale:
 def percent(fraction: float) -> str:
     """'9%', or '0.4%' where it is small."""
     size = abs(fraction)
-    return f"{fraction * 100:.{0 if size >= 0.0995 or size == 0 else 1}f}%".replace("-", "−")  # noqa: PLR2004
+    return f"{fraction * 100:.{0 if size >= 0.0995 or size < 0.0005 else 1}f}%".replace("-0%", "0%").replace("-", "−")  # noqa: PLR2004
 
 
 def quantity(value: float) -> str:

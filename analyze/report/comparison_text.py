@@ -50,10 +50,11 @@ def _change(comparison: Comparison, scale: Scale) -> str:
 
 
 def _parts(comparison: Comparison, scale: Scale) -> Iterator[str]:
-    before, after = step_parts(comparison.base.summary), step_parts(comparison.new.summary)
-    names = sorted({*before, *after}, key=lambda name: -max(before.get(name, 0), after.get(name, 0)))
-    size = max((columns(part_name(name)) for name in names), default=0)
-    for name in names:
+    before, after = (scale.adding_up(step_parts(one.summary)) for one in (comparison.base, comparison.new))
+    present = [name for name in {**before, **after} if before.get(name) or after.get(name)]
+    present.sort(key=lambda name: -max(before.get(name, 0), after.get(name, 0)))
+    size = max((columns(part_name(name)) for name in present), default=0)
+    for name in present:
         label = part_name(name) + " " * (size - columns(part_name(name)))
         yield f"   {label}  {_ms(before.get(name), scale):>8} → {_ms(after.get(name), scale):>8} ms"
 

@@ -23,7 +23,7 @@ Line = tuple[Span, ...]
 LINES = 10
 TOP = 3
 LABEL_WIDTH = 8
-BAR_WIDTH = 14
+BAR_WIDTH = 10
 #: the least that is kept for why checks were skipped
 REASON_WIDTH = 14
 #: no single name takes the first line for itself
@@ -90,7 +90,7 @@ def step_variants(summary: Summary, scale: Scale) -> Iterator[str]:
     kind = "profiled" if step_time.profiled else "unprofiled"
     found = " (inferred)" if step_time.inferred else ""
     rate = "" if summary.samples_per_s is None else f", {quantity(summary.samples_per_s)} samples/s"
-    known = step_time.p10_ns is not None or step_time.p90_ns is not None
+    known = step_time.count > 1 and (step_time.p10_ns is not None or step_time.p90_ns is not None)
     extra = profiling_adds(step_time)
     if known:
         yield f"{time} (p10–p90 {spread}), {counted(step_time.count, f'{kind} step')}{found}{rate}{extra}"
@@ -110,10 +110,10 @@ def profiling_adds(step_time: StepTime) -> str:
 
 def _parts_line(summary: Summary, scale: Scale, room: int) -> list[Line]:
     parts = step_parts(summary)
-    if not parts:
-        return []
     rounded = scale.adding_up(parts)
-    order = sorted(parts, key=lambda name: -parts[name])
+    if not any(rounded.values()):
+        return []
+    order = sorted((name for name in parts if rounded[name]), key=lambda name: -parts[name])
     total = f" = {scale.ms(sum(rounded.values()))} ms"
     if summary.step_time and scale.ms(summary.step_time.median_ns) != scale.ms(sum(rounded.values())):
         total += " mean"
@@ -125,7 +125,7 @@ def _sum(order: list[str], rounded: dict[str, float], scale: Scale, named: int) 
     text = ""
     terms = [(part_name(name), rounded[name]) for name in order[:named]]
     if named < len(order):
-        terms.append(("other", sum(rounded[name] for name in order[named:])))
+        terms.append(("rest", sum(rounded[name] for name in order[named:])))
     for name, ns in terms:
         sign = " − " if ns < 0 else " + "
         text += f"{sign if text else ''}{name} {scale.ms(abs(ns) if text else ns)}"

@@ -45,22 +45,32 @@ def test_printed_parts_add_up_to_the_printed_total_and_move_by_less_than_a_digit
     assert all(abs(rounded[name] - ns) <= unit + 1e-3 for name, ns in given_parts.items())
 
 
-def test_shares_and_counts() -> None:
-    assert [percent(share) for share in (0, 0.004, 0.0949, 0.1, 0.7, -0.031)] == [
-        "0%",
-        "0.4%",
-        "9.5%",
-        "10%",
-        "70%",
-        "−3.1%",
-    ]
-    assert [quantity(value) for value in (1.234, 12.34, 935.67, 12_345.6, float("inf"))] == [
-        "1.23",
-        "12.3",
-        "936",
-        "12,346",
-        "?",
-    ]
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0, "0%"),
+        (0.0004, "0%"),
+        (-0.0004, "0%"),
+        (0.004, "0.4%"),
+        (0.0949, "9.5%"),
+        (0.1, "10%"),
+        (0.7, "70%"),
+        (-0.031, "−3.1%"),
+        (-0.1, "−10%"),
+    ],
+)
+def test_a_share_is_per_cent_with_a_decimal_where_it_is_small(share: float, shown: str) -> None:
+    assert percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1.234, "1.23"), (12.34, "12.3"), (935.67, "936"), (12_345.6, "12,346"), (float("inf"), "?")]
+)
+def test_a_quantity_has_about_three_digits(value: float, shown: str) -> None:
+    assert quantity(value) == shown
+
+
+def test_counts_have_a_plural() -> None:
     assert (counted(1, "step"), counted(1_200, "step")) == ("1 step", "1,200 steps")
 
 

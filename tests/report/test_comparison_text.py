@@ -43,7 +43,7 @@ base    resnet18 · NVIDIA H200 · torch 2.14.0 · cuda 13.0 · batch 64 · rank
 new     resnet18 · NVIDIA H200 · torch 2.14.0 · cuda 13.0 · batch 64 · rank 0 o…
 step_time  68.4 → 14.8 ms, −78.4% (−79.0% to −77.0%; 40 and 38 steps)
    exposed copy          50.1 →        – ms
-   compute               14.2 →     14.2 ms
+   compute               14.3 →     14.2 ms
    idle: launch           3.6 →        – ms
    idle: input wait         – →      0.6 ms
    unexplained            0.4 →        – ms

@@ -26,7 +26,7 @@ resnet18 · NVIDIA H200 · torch 2.14.0 · cuda 13.0 · batch 64 · rank 0 of 1
 step    68.4 ms (67.1–70.2), 40 unprofiled, 936 samples/s, profiling +9.1%
 verdict Copies from pageable memory take 50.1 of 68.4 ms of each step; the top
         fixes would make it 14.9 ms.
-parts   ▒▒▒▒▒▒▒▒▒▒███░  exposed copy 50.1 + compute 14.3 + other 4.0 = 68.4 ms
+parts   ▒▒▒▒▒▒▒██░  exposed copy 50.1 + compute 14.3 + rest 4.0 = 68.4 ms
 1 pageable-copy −48.2 ms (46.0–50.1, high) train.py(31): to → pin_memory=True
 2 launch-bound −3.1 ms (2.2–3.6, medium) aten::convolution → Capture the step i…
 3 unfused-optimizer −0.9 ms (0.2–1.4, low) → fused=True
@@ -44,7 +44,7 @@ resnet18 · NVIDIA H200 · torch 2.14.0 · cuda 13.0 · batch 64 · rank 0 of 1
 step    68.4 ms (p10–p90 67.1–70.2), 40 unprofiled steps, 936 samples/s, profiling +9.1%
 verdict Copies from pageable memory take 50.1 of 68.4 ms of each step; the top fixes would make it
         14.9 ms.
-parts   ▒▒▒▒▒▒▒▒▒▒███░  exposed copy 50.1 + compute 14.3 + idle: launch 3.6 + other 0.4 = 68.4 ms
+parts   ▒▒▒▒▒▒▒██░  exposed copy 50.1 + compute 14.3 + idle: launch 3.6 + unexplained 0.4 = 68.4 ms
 1 pageable-copy −48.2 ms (46.0–50.1, high) train.py(31): to → pin_memory=True
 2 launch-bound −3.1 ms (2.2–3.6, medium) aten::convolution → Capture the step in a CUDA graph
 3 unfused-optimizer −0.9 ms (0.2–1.4, low) → fused=True
@@ -61,7 +61,7 @@ def test_a_clean_run_says_so_in_the_same_order() -> None:
 resnet18 · NVIDIA H200 · torch 2.14.0 · cuda 13.0 · batch 64 · rank 0 of 1
 step    68.4 ms (67.1–70.2), 40 unprofiled, 936 samples/s, profiling +9.1%
 verdict Nothing worth fixing: the device is busy for 96% of the step.
-parts   ██████████████  compute 66.0 + idle: launch 2.4 = 68.4 ms
+parts   ██████████  compute 66.0 + idle: launch 2.4 = 68.4 ms
 trust   replay 1.2% off
 skipped none of 3 checks
 """
@@ -75,7 +75,7 @@ def test_a_cpu_trace_without_anything_beside_it_says_what_is_not_known() -> None
 trace.json · CPU
 step    1,204 ms (p10–p90 1,190–1,240), 3 profiled steps (inferred)
 verdict Most of the step is the backward pass on the CPU.
-parts   █████████▓▓▓▓▓  backward 800 + forward 400 + other 10 = 1,210 ms mean
+parts   ███████▓▓▓  backward 800 + forward 400 + optimizer 10 = 1,210 ms mean
 trust   no replay, no shapes, stacks, memory
 skipped 2 of 2 checks: the trace has no device work
 next    stepscope report trace.json --baseline-step-ms MS
@@ -85,6 +85,16 @@ next    stepscope report trace.json --baseline-step-ms MS
 
 def test_without_steps_the_step_time_is_called_unknown() -> None:
     assert head(reports.stepless_report()).splitlines()[1] == "step    unknown: no steps were found in this trace"
+
+
+def test_one_step_has_no_spread_and_parts_that_print_as_zero_are_left_out() -> None:
+    one = replace(SUMMARY, step_time=replace(reports.STEP, count=1), samples_per_s=None)
+    parts = {"compute": 68.39 * MS, "idle_launch": 0.01 * MS, "exposed_copy": 0.0}
+    text = head(replace(reports.gpu_report(), summary=replace(one, step_parts_ns=parts)))
+    assert text.splitlines()[1] == "step    68.4 ms, 1 unprofiled step, profiling +9.1%"
+    assert text.splitlines()[4] == "parts   ██████████  compute 68.4 = 68.4 ms"
+    nothing = replace(reports.gpu_report(), summary=replace(SUMMARY, step_parts_ns={"compute": 0.0}))
+    assert "parts" not in head(nothing)
 
 
 def test_several_devices_are_counted_and_a_negative_remainder_is_subtracted() -> None:
@@ -111,7 +121,7 @@ def test_a_long_verdict_takes_the_lines_that_findings_leave() -> None:
         "        more workers would give back 225 ms more workers would give back 225 ms",
         "        more workers would give back 225 ms more workers would give back 225 ms",
         "        more workers would give back 225 ms",
-        "parts   ▒▒▒▒▒▒▒▒▒▒███░  exposed copy 50.1 + compute 14.3 + other 4.0 = 68.4 ms",
+        "parts   ▒▒▒▒▒▒▒██░  exposed copy 50.1 + compute 14.3 + rest 4.0 = 68.4 ms",
         "1 pageable-copy −48.2 ms (46.0–50.1, high) train.py(31): to → pin_memory=True",
     ]
     three = replace(reports.gpu_report(), verdict=LONG_VERDICT)
