@@ -94,9 +94,7 @@ def compare(base: Report, new: Report, metric: str = "step_time", max_regression
     )
 
 
-def _decision(
-    low: float | None, high: float | None, allowed: float | None
-) -> Literal["passed", "failed", "undecided"] | None:
+def _decision(low: float | None, high: float | None, allowed: float | None) -> Literal["passed", "failed", "undecided"] | None:
     if allowed is None:
         return None
     if low is None or high is None:
@@ -153,8 +151,7 @@ def _resampled(steps: Steps, statistic: Callable[[Steps], Steps], random: np.ran
     block = max(1, round(count ** (1 / 3)))
     at_once = max(1, VALUES_AT_ONCE // count)
     drawn = [
-        statistic(steps[_blocks(min(at_once, RESAMPLES - done), count, block, random)])
-        for done in range(0, RESAMPLES, at_once)
+        statistic(steps[_blocks(min(at_once, RESAMPLES - done), count, block, random)]) for done in range(0, RESAMPLES, at_once)
     ]
     return statistic(steps) + (np.concatenate(drawn) - statistic(steps)) * _widening(count)
 

@@ -203,9 +203,7 @@ def clean_report() -> Report:
         verdict="Nothing worth fixing: the device is busy for 96% of the step.",
         findings=(),
         notes=(),
-        outcomes=tuple(
-            Outcome(detector=one, state="clear") for one in (LAUNCH_BOUND, PAGEABLE_COPY, UNFUSED_OPTIMIZER)
-        ),
+        outcomes=tuple(Outcome(detector=one, state="clear") for one in (LAUNCH_BOUND, PAGEABLE_COPY, UNFUSED_OPTIMIZER)),
         data_quality=empty(DATA_QUALITY),
         info=replace(INFO, has_shapes=True, has_stacks=True),
         next_steps=(),
@@ -276,9 +274,7 @@ def hostile_report() -> Report:
     return replace(
         gpu_report(),
         source=HOSTILE,
-        summary=replace(
-            SUMMARY, label=HOSTILE, device=HOSTILE, versions={"torch": HOSTILE}, samples_per_s=float("inf")
-        ),
+        summary=replace(SUMMARY, label=HOSTILE, device=HOSTILE, versions={"torch": HOSTILE}, samples_per_s=float("inf")),
         verdict=HOSTILE,
         findings=(finding,),
         data_quality=quality((HOSTILE, 1, HOSTILE)),
