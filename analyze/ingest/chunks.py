@@ -19,7 +19,7 @@ EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 #: what an event may begin with
 FIRST_KEY = rb'\s*"(?:ph|name|cat|pid|tid|ts|id|args|dur|s|bp|tts)"\s*:'
 #: between two events; the comma may be missing in damaged files
-SEPARATOR = re.compile(rb"\}\s*,*\s*\{(?=" + FIRST_KEY + rb")")
+SEPARATOR = re.compile(rb"\}[\s,]*\{(?=" + FIRST_KEY + rb")")
 HEADER_BYTES = 64 << 20
 SPACE = b", \t\r\n"
 #: a search begins this far before the end and goes back further where it must

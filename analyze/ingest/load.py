@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from analyze.errors import StepscopeError
 from analyze.ingest import cache
+from analyze.ingest.gunzip import MAGIC as GZIP
 from analyze.ingest.identity import Loaded
 from analyze.ingest.parse import FileParser
 from analyze.ingest.parsed import Parsed, assess, summed_up
@@ -15,7 +16,7 @@ from analyze.ingest.raw import raw_events
 from analyze.ingest.recording import Progress, ReadCancelled, SetAside
 from analyze.ingest.salvage import LoneBackslashes
 from analyze.ingest.store import FrameStore, in_memory, scan
-from analyze.ingest.streams import GZIP, ZSTD, Decompressed
+from analyze.ingest.streams import ZSTD, Decompressed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,8 @@ PARALLEL_BYTES = 100 << 20
 #: JSON over gzip, of Kineto's traces, where nothing better is known
 USUAL_EXPANSION = 12
 GZIP_SIZE_WRAPS = 2**32
+#: a size further off than this was not written by gzip: the file is cut short
+PLAUSIBLE_RATIO = 20
 
 
 class Loader:
@@ -181,4 +184,5 @@ def json_size(path: Path) -> int:
 def nearest_size(remainder: int, estimate: int) -> int:
     """Size nearest to the estimate that leaves this remainder: gzip gives sizes modulo 4 GiB."""
     wraps = max(0, round((estimate - remainder) / GZIP_SIZE_WRAPS))
-    return remainder + wraps * GZIP_SIZE_WRAPS
+    size = remainder + wraps * GZIP_SIZE_WRAPS
+    return size if size < estimate * PLAUSIBLE_RATIO else estimate

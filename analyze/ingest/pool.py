@@ -55,8 +55,9 @@ class Pool:
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)  # noqa: S603
             for _ in range(count)
         ]
-        for index in range(count):
-            threading.Thread(target=self._listen, args=(index,), daemon=True).start()
+        self.listeners = [threading.Thread(target=self._listen, args=(index,), daemon=True) for index in range(count)]
+        for listener in self.listeners:
+            listener.start()
 
     def _listen(self, index: int) -> None:
         stdout = self.workers[index].stdout
@@ -127,8 +128,11 @@ class Pool:
                     worker.stdin.close()
             if error is not None:
                 worker.kill()
-        for worker in self.workers:
+        for worker, listener in zip(self.workers, self.listeners, strict=True):
             worker.wait()
+            listener.join()
+            if worker.stdout is not None:
+                worker.stdout.close()
 
 
 def stretches(job: Job, begin: int, json_bytes: int, count: int) -> list[Job]:

@@ -13,7 +13,9 @@ from analyze.ingest.event import Event
 if TYPE_CHECKING:
     from analyze.ingest.quality import QualityLog
 
-NAME = re.compile(rb'("name"\s*:\s*")(.*?)("\s*,?\s*(?:"(?:ph|pid|tid|ts|cat|args|dur|id|s)"\s*:|\}))', re.DOTALL)
+#: a name up to the next key of the event, or up to its end
+NAME = re.compile(rb'("name"\s*:\s*")(.*?)("\s*,?\s*"(?:ph|pid|tid|ts|cat|args|dur|id|s)"\s*:)', re.DOTALL)
+LAST_NAME = re.compile(rb'("name"\s*:\s*")(.*)("\s*\}\s*)$', re.DOTALL)
 #: words that are no JSON where a value stands; never inside a string, since a quote would come between
 BARE_WORD = re.compile(rb"([:\[,]\s*)([-+]?(?:inf(?:inity)?|nan)|N/A|None|undefined)(?=\s*[,\]}])", re.IGNORECASE)
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -28,12 +30,13 @@ def repaired(piece: bytes, offset: int, quality: QualityLog) -> tuple[Event, byt
     """One event and its mended text, counted by what was done; None where it stays unreadable."""
     words: list[bytes] = []
     plain = _without_bare_words(piece, words)
-    named = NAME.sub(lambda found: found[1] + UNESCAPED_QUOTE.sub(rb'\\"', found[2]) + found[3], plain, count=1)
+    named = NAME.sub(_quotes_escaped, plain, count=1)
     for attempt in (
         plain,
         named,
         TRAILING_COMMA.sub(rb"\1", named),
         MISSING_KEY_QUOTE.sub(_quoted_key, plain),
+        LAST_NAME.sub(_quotes_escaped, plain, count=1),
     ):
         try:
             value = json.loads(attempt.decode("utf-8", "replace"), strict=False, parse_float=_Decimal)
@@ -93,6 +96,10 @@ def _without_bare_words(piece: bytes, words: list[bytes]) -> bytes:
     marks = b"\0".join(part if index % 2 == 0 else b'"' for index, part in enumerate(result))
     outsides = outside(marks).split(b"\0")
     return b"".join(part if index % 2 else outsides[index] for index, part in enumerate(result))
+
+
+def _quotes_escaped(found: re.Match[bytes]) -> bytes:
+    return found[1] + UNESCAPED_QUOTE.sub(rb'\\"', found[2]) + found[3]
 
 
 def _quoted_key(found: re.Match[bytes]) -> bytes:

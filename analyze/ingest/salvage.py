@@ -104,12 +104,13 @@ class EventText:
 
     def _piece(self, text: bytes, starts: list[int], ends: list[int], at: int, chunk: Chunk, events: list[Event]) -> int:
         """Read the damaged piece `at` by looser rules; returns the piece to go on with."""
-        for joined in range(at + 1, min(at + JOINED_PIECES, len(ends))):
-            whole = self._run(text[starts[at] : ends[joined]], chunk.offset + starts[at], may_close=False)
-            if whole is not None:
-                events += whole
-                return joined + 1
-        piece, offset = text[starts[at] : ends[at]], chunk.offset + starts[at]
+        offset = chunk.offset + starts[at]
+        for until in range(at + 1, min(at + JOINED_PIECES, len(ends)) + 1):
+            elements = self._elements(text[starts[at] : ends[until - 1]], offset, may_close=until == len(ends))
+            if elements is not None:
+                events += elements
+                return until
+        piece = text[starts[at] : ends[at]]
         is_last = at == len(ends) - 1
         if is_last:
             piece = self._cut_tail(piece, offset)
@@ -120,7 +121,7 @@ class EventText:
             raise TraceFormatError(f"a second trace begins near byte {offset}: two writers wrote into this file")
         if not self.literal and BAD_ESCAPE.search(piece):
             raise LoneBackslashes
-        read = self._elements(piece, offset) or self._repaired(piece, offset)
+        read = self._repaired(piece, offset)
         if read:
             events += read
         elif is_last and self.tail is None:
@@ -136,12 +137,17 @@ class EventText:
         self.bodies.append((None, mended[1]))
         return [mended[0]]
 
-    def _elements(self, piece: bytes, offset: int) -> list[Event]:
-        """Events among elements that are valid JSON and partly no events: null, numbers, lists."""
+    def _elements(self, piece: bytes, offset: int, *, may_close: bool) -> list[Event] | None:
+        """Events among elements that are valid JSON and partly no events (null, numbers, lists); None where they are not."""
+        body = b"[" + piece.strip(SPACE) + b"]"
         try:
-            elements = TEXTS.decode(b"[" + piece + b"]")
-        except msgspec.DecodeError:
-            return []
+            elements = TEXTS.decode(body)
+        except msgspec.DecodeError as problem:
+            closing = _closing(body, problem)
+            if closing is None or not may_close:
+                return None
+            self._close(body[closing:-1], offset + len(piece) - len(piece.lstrip(SPACE)) - 1 + closing)
+            elements = TEXTS.decode(body[:closing])
         events = []
         for element in elements:
             try:

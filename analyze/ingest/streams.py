@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
+from analyze.ingest.gunzip import MAGIC as GZIP
+from analyze.ingest.gunzip import Gunzip
 from analyze.ingest.limits import Limits
 
 if TYPE_CHECKING:
@@ -12,9 +14,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+ZSTD = b"\x28\xb5\x2f\xfd"
 MAGIC_BYTES = 4
-STORED_BLOCK = 1 << 18
 OUTPUT_BLOCK = 1 << 20
 
 
@@ -39,51 +40,6 @@ class Prefixed:
             return self.source.read(size)
         given, self.first = self.first[:size], self.first[size:]
         return given
-
-
-class Gunzip:
-    """Gzip members one after the other; what precedes damage is given in full, then `damage` says what was wrong."""
-
-    def __init__(self, source: Readable) -> None:
-        from isal import isal_zlib  # noqa: PLC0415  # loaded only where needed: start-up time
-
-        self.source = source
-        self.new: Any = lambda: isal_zlib.decompressobj(31)
-        self.errors: Any = (isal_zlib.error, EOFError, ValueError)
-        self.inflate = self.new()
-        self.pending = b""
-        self.started = False
-        self.damage: str | None = None
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to `size` bytes."""
-        while self.damage is None:
-            if self.inflate.eof:
-                self._next_member()
-            data = self.pending or self.source.read(STORED_BLOCK)
-            if not data:
-                if self.started and not self.inflate.eof:
-                    self.damage = "the compressed data end before their end mark"
-                return b""
-            self.started = True
-            try:
-                out: bytes = self.inflate.decompress(data, min(size, OUTPUT_BLOCK))
-            except self.errors as problem:
-                self.damage = f"the compressed data are damaged ({problem})"
-                return b""
-            self.pending = self.inflate.unconsumed_tail
-            if out:
-                return out
-        return b""
-
-    def _next_member(self) -> None:
-        """Another member may follow; zeros are padding, and anything else is not ours."""
-        rest = (self.inflate.unused_data or self.source.read(STORED_BLOCK)).lstrip(b"\0")
-        self.pending, self.started = rest, False
-        if rest and not rest.startswith(GZIP):
-            self.damage = "something other than gzip follows the compressed data"
-        elif rest:
-            self.inflate = self.new()
 
 
 class Unzstd:
