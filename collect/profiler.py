@@ -60,6 +60,8 @@ class Windows:
 
     def arm(self, name: str) -> None:
         """Prepare the window: the profiler's own start-up happens here, outside the recorded steps."""
+        if self._is_taken():
+            return
         while True:
             self._profiler = self._create(WINDOWS[name])
             if self._try(self._profiler.prepare_trace, f"the profiler could not be armed for window '{name}'"):
@@ -121,6 +123,16 @@ class Windows:
         finally:
             plain.unlink(missing_ok=True)
             partial.unlink(missing_ok=True)
+        return True
+
+    def _is_taken(self) -> bool:
+        """Whether the user's own profiler runs: starting ours would end theirs."""
+        import torch
+
+        autograd: Any = torch.autograd
+        if not autograd._profiler_enabled():  # noqa: SLF001 - nothing public tells
+            return False
+        self._note("another profiler runs in this process: no window was opened beside it")
         return True
 
     def _create(self, options: WindowOptions) -> Any:  # noqa: ANN401

@@ -11,6 +11,7 @@ with Recorder("runs/mine", batch_size=64) as recorder:
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import time
 from pathlib import Path
@@ -32,7 +33,6 @@ from collect.step_log import StepLog
 from collect.telemetry.process import SamplerProcess
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
@@ -133,6 +133,7 @@ class Recorder:
         if self._mark_collections:
             self._marks.install()
         self._is_open = True
+        self._process = os.getpid()
         _open.append(self)
         atexit.register(self._close_at_exit)
         self._progress.stage(self._schedule.stage.name, 0)
@@ -223,7 +224,8 @@ class Recorder:
 
     def close(self, ending: Ending | None = None) -> None:
         """End the recording and write the manifest. Idempotent."""
-        if not self._is_open:
+        if not self._is_open or os.getpid() != self._process:
+            # a forked child that unwinds, or exits, holds a copy of us: the run is its parent's
             return
         self._is_open = False
         _open.remove(self)

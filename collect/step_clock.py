@@ -106,6 +106,8 @@ class StepClock:
             phase=phase,
         )
         self._host_start_ns = now
+        # a loss that is kept for later must not keep its step's graph
+        loss = loss.detach() if hasattr(loss, "detach") else loss
         self._pending.append((record, self._mark(loss), loss))
         # the newest step waits: should the stretch end here, it gets the remainder
         while self._pending and (self.device is None or self._next_is_final()):
@@ -152,7 +154,6 @@ class StepClock:
 
 def _number(loss: Any) -> float | None:  # noqa: ANN401
     """Turn a number or a one-element tensor into a float; waits for the device where the tensor lives on one."""
-    loss = loss.detach() if hasattr(loss, "detach") else loss
     try:
         return None if loss is None else float(loss)
     except (TypeError, ValueError, RuntimeError):

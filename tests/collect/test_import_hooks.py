@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from collect.import_hooks import on_import
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
 
 
 @pytest.fixture

@@ -46,10 +46,18 @@ def test_settling_is_cut_by_time_where_steps_are_slow():
     assert phases(schedule, [11_000 * MS] * 4) == "SSSB"
 
 
-def test_short_steps_are_measured_for_a_second_at_least():
+def test_short_steps_delay_no_window_and_are_measured_for_a_second_after_them():
+    letters = phases(Schedule(), [10 * MS] * 170)
+    assert letters == "S" * 7 + "B" * 30 + "WWWWTTTTTWWWEEWW" + "B" * 100 + "I" * 17
+
+
+def test_a_last_stretch_that_has_its_steps_is_not_missing():
     schedule = Schedule()
-    letters = phases(schedule, [10 * MS] * 110)
-    assert letters.count("B") == 100
+    phases(schedule, [MS] * (7 + 30 + 16 + 29))
+    assert schedule.missing == ["baseline after"]
+    schedule.advance(MS)
+    assert not schedule.done
+    assert schedule.missing == []
 
 
 def test_a_baseline_of_slow_steps_is_cut_at_its_time_limit_and_says_so():

@@ -1,3 +1,4 @@
+# ruff: noqa: N802 - a stand-in has the names of what it stands for
 from __future__ import annotations
 
 from dataclasses import dataclass, field
