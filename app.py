@@ -8,9 +8,10 @@ import streamlit as st
 
 from pages.shell.sidebar import sidebar
 
-# A file of ours: an icon by name would be fetched from elsewhere.
-ICON = Path(__file__).parent / "pages" / "shell" / "icon.svg"
-st.set_page_config(page_title="stepscope", page_icon=str(ICON), layout="wide")
+# Files of ours: an icon by name would be fetched from elsewhere.
+IMAGES = Path(__file__).parent / "pages" / "shell"
+st.set_page_config(page_title="stepscope", page_icon=str(IMAGES / "icon.svg"), layout="wide")
+st.logo(str(IMAGES / "logo.svg"), size="large")
 page = st.navigation(
     [
         st.Page("pages/overview.py", title="Overview", icon=":material/speed:", default=True),

@@ -37,7 +37,7 @@ def _numbers(report: Report) -> None:
         note = f"{percent(without)} without collectives" if differs and without is not None else "of the step"
         shown.append(("Device busy", percent(summary.device_busy_fraction), note))
     if summary.samples_per_s is not None:
-        shown.append(("Throughput", f"{quantity(summary.samples_per_s)}/s", "samples"))
+        shown.append(("Samples per second", quantity(summary.samples_per_s), ""))
     if summary.after_all_fixes_ns is not None:
         shown.append(("After the fixes", f"{scale.ms(summary.after_all_fixes_ns)} ms", "all replayed fixes together"))
     if summary.floor_ns is not None:
@@ -75,7 +75,7 @@ def _trust(report: Report) -> None:
     if reasons:
         st.subheader("Not checked, and why")
         for reason, titles in reasons.items():
-            line(reason, weight=600)
+            line(reason[:1].upper() + reason[1:], weight=600)
             bullets(titles)
     if report.clear:
         with st.expander(f"Checked, nothing found ({len(report.clear)})"):
@@ -98,7 +98,9 @@ answer, meanwhile = st.columns([3, 2], gap="large")
 with answer:
     _findings(it.report)
     _next(it.report)
-with meanwhile:
+# Where little was found, the wide column has room for the charts.
+with meanwhile if it.report.findings else answer:
     st.subheader("Meanwhile, on the same clock")
     telemetry_chart(it, overview_metrics(it.report.summary))
+with meanwhile:
     _trust(it.report)

@@ -21,9 +21,9 @@ if steps is None or steps.is_empty():
     st.stop()
 numbers = steps["step"].to_list()
 step = st.selectbox("Step", numbers, index=len(numbers) // 2, key=f"step_{it.source.key}", width=240)
-chosen = items(step, *(frame_or_none(it, name) for name in ("kernels", "copies", "launches")))
+chosen = items(step, *(frame_or_none(it, name) for name in ("kernels", "copies", "launches", "cpu_ops")))
 if chosen.is_empty():
-    line("No device work and no launches were recorded in this step; the Tables page has its operators.")
+    line("Nothing that belongs to this step was recorded; the Tables page has all events.")
     st.stop()
 began = steps.filter(pl.col("step") == step)["start_ns"][0]
 figure, drawn = timeline_figure(chosen, began)

@@ -36,8 +36,7 @@ def rows(frame: pl.DataFrame, page: Page) -> tuple[int, pl.DataFrame]:
     text = frame.select(cs.string() | cs.categorical() | cs.enum()).columns
     if page.containing and text:
         found = (
-            pl.col(name).cast(pl.String).str.to_lowercase().str.contains(page.containing.lower(), literal=True)
-            for name in text
+            pl.col(name).cast(pl.String).str.to_lowercase().str.contains(page.containing.lower(), literal=True) for name in text
         )
         lazy = lazy.filter(pl.any_horizontal(*found))
     if page.sort_by is not None:

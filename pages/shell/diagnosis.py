@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,6 +98,9 @@ class Diagnosis:
     def close(self) -> None:
         """End the process, at once and with all it started."""
         self.state = "closed"
+        self._kill()
+
+    def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -126,7 +130,10 @@ class Diagnosis:
         try:
             while stream is not None:
                 self._take(*pickle.load(stream))  # noqa: S301 - written by our own worker
-        except (EOFError, pickle.UnpicklingError, OSError):
+        except Exception as error:  # noqa: BLE001 - whatever stops the listening must end the waiting
+            if not isinstance(error, EOFError):
+                traceback.print_exception(error)
+            self._kill()
             self._ended(self._process.wait())
 
     def _take(self, kind: str, *values: Any) -> None:  # noqa: ANN401 - as the message has it

@@ -11,6 +11,7 @@ import streamlit as st
 
 from analyze.errors import StepscopeError
 from pages.shell.choose import choose
+from pages.shell.markup import line
 from pages.shell.session import close_source, current_diagnosis, current_source
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 #: seconds between two looks at a diagnosis under way
 POLL_S = 0.5
+READABLE = (
+    "What can be read: traces as torch.profiler exports them, plain or compressed; other traces in Chrome's format; "
+    "archives and folders of these; run directories written by stepscope."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +77,7 @@ def _failed(source: Source, error: str) -> None:
     st.text(source.title)
     # A code block shows any text as it stands; an alert would take it for markdown.
     st.code(source.named(error), language=None, wrap_lines=True)
+    line(READABLE, faint=True)
     if st.button("Open something else", type="primary"):
         close_source()
         st.rerun()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: an unknown value
 UNKNOWN = "-"
+#: integers that a double holds exactly
+LARGEST_EXACT = 2**53
 
 
 def show_table(frame: pl.DataFrame, named: Callable[[object], str] = shown, *, height: int | None = None) -> None:
@@ -24,5 +26,12 @@ def show_table(frame: pl.DataFrame, named: Callable[[object], str] = shown, *, h
         pl.Series(name, [None if cell is None else named(cell) for cell in frame[name].cast(pl.String)], dtype=pl.String)
         for name in text
     )
+    exact = [name for name in cells.select(cs.integer()).columns if _is_beyond_browser(cells[name])]
+    cells = cells.with_columns(pl.col(exact).cast(pl.String))
     config = {name: st.column_config.Column(label=shown(name)) for name in frame.columns}
     st.dataframe(cells, hide_index=True, width="stretch", column_config=config, height=height or "auto", placeholder=UNKNOWN)
+
+
+def _is_beyond_browser(column: pl.Series) -> bool:
+    """Whether a browser, which keeps numbers as doubles, would round some: Unix times in ns are shown as text."""
+    return bool((column.abs() > LARGEST_EXACT).any())

@@ -17,12 +17,8 @@ import sys
 import threading
 import time
 import traceback
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
-
-if TYPE_CHECKING:
-    from analyze.findings.model import Report
+from typing import Any, BinaryIO
 
 #: seconds between two progress messages: the page polls twice a second
 PROGRESS_INTERVAL_S = 0.1
@@ -53,6 +49,7 @@ def serve(requests: queue.Queue[tuple[Any, ...]], answers: Answers) -> None:
     """Diagnose what the first request names, then answer questions about its tables until the process is ended."""
     from analyze import diagnose  # noqa: PLC0415 - imported here so that the parent hears of a failing import
     from analyze.report.table_rows import csv_text, rows  # noqa: PLC0415
+    from pages.shell.portable import portable  # noqa: PLC0415
 
     _, paths = requests.get()
     report = diagnose(*paths, progress=answers.progress)
@@ -64,27 +61,6 @@ def serve(requests: queue.Queue[tuple[Any, ...]], answers: Answers) -> None:
             answers.send("answer", csv_text(frame) if request[0] == "csv" else rows(frame, request[2]))
         except Exception as error:  # noqa: BLE001 - one table that fails is no reason to lose the others
             answers.send("failed", text_of(error))
-
-
-def portable(report: Report) -> Report:
-    """Return the report without what cannot leave this process."""
-
-    def without_edit(findings: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(replace(finding, edit=None) for finding in findings)
-
-    outcomes = tuple(replace(outcome, findings=without_edit(outcome.findings)) for outcome in report.outcomes)
-    return replace(
-        report,
-        findings=without_edit(report.findings),
-        notes=without_edit(report.notes),
-        outcomes=outcomes,
-        table=no_table,
-    )
-
-
-def no_table(name: str) -> Any:  # noqa: ANN401 - never returns
-    """Stand in for Report.table on the way to the parent, which puts its own in place."""
-    raise RuntimeError(name)
 
 
 def text_of(error: Exception) -> str:
@@ -128,6 +104,7 @@ def main() -> None:
         serve(requests, answers)
     except Exception as error:  # noqa: BLE001 - the parent shows one line, whatever happened
         answers.send("failed", text_of(error))
+    os._exit(0)  # not sys.exit, which waits for the thread that waits for the parent
 
 
 if __name__ == "__main__":

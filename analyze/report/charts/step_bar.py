@@ -34,7 +34,7 @@ def segments(summary: Summary) -> tuple[tuple[Segment, ...], str]:
     rounded = scale.adding_up(parts)
     total = sum(parts.values())
     drawn = sum(ns for ns in parts.values() if ns > 0)
-    order = sorted((name for name in parts if parts[name]), key=lambda name: -parts[name])
+    order = sorted((name for name in parts if rounded[name]), key=lambda name: -parts[name])
     return tuple(
         Segment(
             name=part_name(name),

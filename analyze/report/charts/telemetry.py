@@ -113,8 +113,9 @@ def _steps(step_log: pl.DataFrame, zero: int) -> Panel:
         "name": "step",
         "hovertemplate": "%{y:.1f} ms<br>%{customdata}<extra></extra>",
     }
+    top = _usual_step_ms(step_log)
     if thinned["input_wait_ns"].null_count() == thinned.height:
-        return Panel(title="Step time, ms", traces=[step])
+        return Panel(title="Step time, ms", traces=[step], top=top)
     waiting = {
         **bar,
         "y": (thinned["input_wait_ns"] / 1e6).to_list(),
@@ -122,7 +123,13 @@ def _steps(step_log: pl.DataFrame, zero: int) -> Panel:
         "name": "waiting for input",
         "hovertemplate": "%{y:.1f} ms waiting for input<extra></extra>",
     }
-    return Panel(title="Step time, of it waiting for input (red), ms", traces=[step, waiting])
+    return Panel(title="Step time, of it waiting for input (red), ms", traces=[step, waiting], top=top)
+
+
+def _usual_step_ms(step_log: pl.DataFrame) -> float | None:
+    """Where the axis ends: compiling or searching for algorithms, early steps take so long that the others would vanish."""
+    settled = step_log.filter(_text("phase").is_in(["baseline", "times"]))["dur_ns"].max()
+    return settled / 1e6 * 1.15 if isinstance(settled, int) else None
 
 
 def _traces(telemetry: pl.DataFrame, metric: Metric, zero: int, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from analyze.report.charts.colours import GREY, SERIES
+from analyze.report.charts.colours import GREY
 from analyze.report.charts.panels import Figure, text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: items drawn; a browser stays quick with these, and what is left out is counted
 ITEMS = 2500
 #: characters of a name shown on hovering
 NAME_CHARACTERS = 160
 LANE_PX, AXIS_PX, TOP_PX = 34, 56, 34
-#: kinds of work that have a colour of their own wherever they appear
+#: arithmetic is blue to green, moving and rearranging is warm, small pointwise work is pale
 KINDS = {
     "gemm": "#3b7dd8",
     "convolution": "#2a9d8f",
     "attention": "#4fa3c7",
-    "collective": "#8a63d2",
+    "normalization": "#7cb342",
+    "softmax": "#a3b83a",
+    "pooling": "#5d9c76",
+    "reduction": "#6f8fb8",
+    "optimizer": "#8a63d2",
+    "collective": "#b04a8f",
     "copy": "#e08428",
+    "layout": "#c98a5a",
+    "memset": "#b39b7a",
+    "embedding": "#c77d9b",
+    "elementwise": "#9fa8c9",
+    "random": "#a58fb5",
+    "sort": "#8f7f6a",
     "launch": "#d9a514",
     "waiting call": "#d1495b",
+    "operator": "#3b7dd8",
 }
 
 LANE = {"lane": pl.String, "kind": pl.String, "name": pl.String, "start_ns": pl.Int64, "dur_ns": pl.Int64}
 
 
-def items(step: int, kernels: pl.DataFrame | None, copies: pl.DataFrame | None, launches: pl.DataFrame | None) -> pl.DataFrame:
-    """Return lane, kind, name, start_ns and dur_ns of a step's items; device work is of the step that launched it."""
+def items(
+    step: int,
+    kernels: pl.DataFrame | None,
+    copies: pl.DataFrame | None,
+    launches: pl.DataFrame | None,
+    cpu_ops: pl.DataFrame | None,
+) -> pl.DataFrame:
+    """Return lane, kind, name, start_ns and dur_ns of a step's items; without device work, of its outermost operators."""
     frames = [pl.DataFrame(schema=LANE)]
     stream = pl.format(
         "device {} stream {}",
@@ -47,6 +62,10 @@ def items(step: int, kernels: pl.DataFrame | None, copies: pl.DataFrame | None, 
         frames.append(_lane(kernels, step, stream, pl.col("kind").cast(pl.String).fill_null("other")))
     if copies is not None:
         frames.append(_lane(copies, step, stream, pl.lit("copy")))
+    if cpu_ops is not None and all(frame.is_empty() for frame in frames):
+        outermost = cpu_ops.filter(pl.col("depth") == 0)
+        thread = pl.format("host thread {}", pl.col("thread").cast(pl.String))
+        frames.append(_lane(outermost, step, thread, pl.lit("operator")))
     return pl.concat(frames).drop_nulls(["start_ns", "dur_ns"])
 
 
@@ -55,7 +74,7 @@ def timeline_figure(shown_items: pl.DataFrame, zero_ns: int) -> tuple[Figure, in
     drawn = shown_items.top_k(ITEMS, by="dur_ns").sort("start_ns")
     lanes = shown_items["lane"].unique(maintain_order=True).to_list()
     kinds = drawn.group_by("kind").agg(pl.col("dur_ns").sum()).sort("dur_ns", descending=True)["kind"].to_list()
-    data = [_bars(drawn.filter(pl.col("kind") == kind), _colour(kind, kinds), kind, zero_ns) for kind in kinds]
+    data = [_bars(drawn.filter(pl.col("kind") == kind), KINDS.get(kind, GREY), kind, zero_ns) for kind in kinds]
     first_ms = ((shown_items["start_ns"] - zero_ns) / 1e6).min()
     last_ms = ((shown_items["start_ns"] + shown_items["dur_ns"] - zero_ns) / 1e6).max()
     layout = {
@@ -85,14 +104,6 @@ def _lane(frame: pl.DataFrame, step: int, lane: pl.Expr, kind: pl.Expr) -> pl.Da
     return frame.filter(pl.col("step") == step).select(
         lane=lane, kind=kind, name=pl.col("name").cast(pl.String), start_ns="start_ns", dur_ns="dur_ns"
     )
-
-
-def _colour(kind: str, kinds: Sequence[str]) -> str:
-    if kind == "other":
-        return GREY
-    free = [colour for colour in SERIES if colour not in KINDS.values()] or list(SERIES)
-    others = [other for other in kinds if other not in KINDS]
-    return KINDS.get(kind) or free[others.index(kind) % len(free)]
 
 
 def _bars(frame: pl.DataFrame, colour: str, kind: str, zero_ns: int) -> dict[str, Any]:
