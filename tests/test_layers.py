@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-GROUND = tuple(f"analyze.{name}" for name in ("errors", "scalars", "schema", "intervals", "nesting", "kernel_kinds", "hardware"))
+GROUND = tuple(
+    f"analyze.{name}" for name in ("errors", "scalars", "schema", "matching", "intervals", "nesting", "kernel_kinds", "hardware")
+)
 MODEL = "analyze.findings.model"
 #: what each part may import of this project beside its own files; the longest matching name is a module's layer
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze": ("analyze.diagnosis", "analyze.engine"),
     "analyze.errors": (),
     "analyze.scalars": (),
+    "analyze.matching": (),
     "analyze.schema": (),
     "analyze.hardware": (),
     "analyze.kernel_kinds": (),
@@ -37,12 +40,20 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.engine": ("analyze.errors", "analyze.schema", MODEL),
     "analyze.summary": (*GROUND, MODEL, "analyze.engine"),
     "analyze.verdict": (MODEL,),
-    "analyze.diagnosis": (*GROUND, MODEL, *(f"analyze.{name}" for name in ("engine", "ingest", "replay", "summary", "verdict"))),
+    "analyze.diagnosis": (
+        *(*GROUND, MODEL, "analyze.findings.saving"),
+        *(f"analyze.{name}" for name in ("engine", "ingest", "replay", "summary", "verdict")),
+    ),
     "analyze.comparison": ("analyze.errors", "analyze.scalars", MODEL),
     "analyze.report": ("analyze.errors", "analyze.schema", MODEL, "analyze.comparison"),
     "analyze.terminal": ("analyze.report",),
-    "analyze.commands": ("analyze", *(f"analyze.{name}" for name in ("errors", "engine", "comparison", "report", "terminal"))),
-    "analyze.cli": ("analyze", "analyze.errors", "analyze.commands", "analyze.terminal"),
+    "analyze.options": ("analyze.errors",),
+    # of ingest its limits, which are options
+    "analyze.commands": (
+        "analyze",
+        *(f"analyze.{name}" for name in ("errors", "engine", "comparison", "report", "terminal", "ingest")),
+    ),
+    "analyze.cli": ("analyze", *(f"analyze.{name}" for name in ("errors", "options", "commands", "terminal"))),
     "analyze.__main__": ("analyze.cli",),
     "pages": ("analyze", "analyze.errors", "analyze.engine", MODEL, "analyze.report"),
     "app": ("pages",),

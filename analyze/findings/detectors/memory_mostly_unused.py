@@ -25,7 +25,7 @@ DETECTOR = Detector(
     fix=(
         Remedy(
             text="Try a larger batch and compare samples per second, not step times; adapt the learning rate",
-            code="loader = DataLoader(dataset, batch_size=2 * batch_size, ...)",
+            code="loader = DataLoader(dataset, ..., batch_size=2 * batch_size)",
         ),
         Remedy(text="Put several small runs on one card, or take a smaller one"),
     ),
