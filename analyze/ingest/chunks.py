@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyze.errors import TraceFormatError
+from analyze.ingest.foreign import refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,7 @@ class ChunkReader:
         """Text before the first event, '' for a bare array; raises TraceFormatError where there are no events."""
         while not self.at_end and len(self.buffer) < HEADER_BYTES:
             self._more()
+            refuse_foreign(self.buffer[:16])
             start = len(self.buffer) - len(self.buffer.removeprefix(BOM).lstrip())
             if self.buffer[start : start + 1] == b"[":
                 self.is_list = True

@@ -11,11 +11,11 @@ from analyze.ingest import cache
 from analyze.ingest.gunzip import MAGIC as GZIP
 from analyze.ingest.identity import Loaded
 from analyze.ingest.parse import FileParser
-from analyze.ingest.parsed import Parsed, assess, summed_up
+from analyze.ingest.parsed import Parsed, assess, finished, summed_up
 from analyze.ingest.raw import raw_events
 from analyze.ingest.recording import Progress, ReadCancelled, SetAside
 from analyze.ingest.salvage import LoneBackslashes
-from analyze.ingest.store import FrameStore, in_memory, scan
+from analyze.ingest.store import FrameStore, in_memory, scan, write_part
 from analyze.ingest.streams import ZSTD, Decompressed
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ class Loader:
 
             parsed, store = self._parsed(source, folder)
             if store.held is not None and not store.files:
-                frames = in_memory(store.held, parsed.shift_ns)
-                assess(parsed, frames)
                 held = store.held
+                held |= finished(parsed, in_memory(held, 0))
+                assess(parsed, in_memory(held, 0))
                 if self.cache is not None and key is not None:
                     store.write()
                     parsed.parts = {family: [(name, 0) for name in names] for family, names in store.files.items()}
@@ -117,6 +117,10 @@ class Loader:
 
     def finished(self, source: Source, key: str | None, folder: Path, parsed: Parsed) -> Loaded:
         """Complete and keep what was written to a folder."""
+        for family, frame in finished(parsed, scan(folder, parsed.parts, 0)).items():
+            name = f"{family}.finished.parquet"
+            write_part(frame, folder / name)
+            parsed.parts[family] = [(name, 0)]
         assess(parsed, scan(folder, parsed.parts, parsed.shift_ns))
         entry = self._keep(folder, key, parsed) if key is not None else None
         return self._scanned(source, entry or folder, parsed)

@@ -121,6 +121,13 @@ def _base_time(header: Mapping[str, Any], reference_ns: int | None, quality: Qua
     return base, True
 
 
+def finished(parsed: Parsed, frames: Mapping[str, pl.LazyFrame]) -> dict[str, pl.DataFrame]:
+    """Families that change once all lanes are known."""
+    finish = named(parsed.producer).finish
+    changed = {} if finish is None else finish(frames, parsed.quality)
+    return {family: frame.collect() for family, frame in changed.items()}
+
+
 def assess(parsed: Parsed, frames: Mapping[str, pl.LazyFrame]) -> None:
     """Complete what only the frames tell: producer with device kind, features, what is missing or ambiguous."""
     categories: dict[str, int] = parsed.header.pop("categories", {})

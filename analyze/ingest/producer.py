@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from analyze.ingest.event import Event
+    from analyze.ingest.quality import QualityLog
 
 #: not a family of `schema.FAMILIES`: process and thread names, which become `lanes`
 METADATA = "metadata"
@@ -34,5 +35,5 @@ class Producer:
     complete: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = field(default_factory=dict)
     #: name with the device kind, from the header and the events seen by category and by runtime call
     describe: Callable[[Mapping[str, Any], Mapping[str, int], Sequence[str]], str]
-    #: moves events to their families once all lanes are known
-    finish: Callable[[dict[str, pl.LazyFrame]], dict[str, pl.LazyFrame]] | None = None
+    #: once all lanes are known: the families that change, from all families; counts what it could not place
+    finish: Callable[[Mapping[str, pl.LazyFrame], QualityLog], dict[str, pl.LazyFrame]] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyze.ingest.producer import METADATA, Producer
+from analyze.ingest.spans import paired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ FLOW_PHASES = frozenset("stf")
 
 def family(phase: str, category: str | None, name: str) -> str:  # noqa: ARG001
     """Family of an event: names of lanes, flows, and everything else."""
-    if phase == "M":
+    if phase in ("M", ""):
         return METADATA
     return "flow_events" if phase in FLOW_PHASES else "other_events"
 
@@ -32,4 +33,4 @@ def describe(header: Mapping[str, Any], categories: Mapping[str, int], calls: Se
     return "viztracer" if "viztracer_metadata" in header else "chrome"
 
 
-PRODUCER = Producer(name="chrome", matches=matches, family=family, describe=describe, by_name=frozenset())
+PRODUCER = Producer(name="chrome", matches=matches, family=family, describe=describe, by_name=frozenset(), finish=paired)

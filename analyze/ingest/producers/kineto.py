@@ -52,6 +52,14 @@ FAMILY_OF_CATEGORY = {
     **dict.fromkeys(("cuda_sync", "xpu_sync"), "sync_events"),
     "overhead": "overhead_events",
 }
+#: device kind by the beginning of a category that only it has
+KIND_OF_CATEGORY = {
+    "mtia": "mtia",
+    "glow": "mtia",
+    "xpu": "xpu",
+    "hpu": "hpu",
+    "privateuse1": "privateuse1",
+}
 FLOW_PHASES = frozenset("stf")
 
 COLLECTIVE_KEYS = {
@@ -123,7 +131,7 @@ ARGUMENTS: dict[str, dict[str, Sequence[str]]] = {
 
 def family(phase: str, category: str | None, name: str) -> str:
     """Family of an event."""
-    if phase == "M":
+    if phase in ("M", ""):
         return METADATA
     if phase in FLOW_PHASES:
         return "flow_events"
@@ -146,21 +154,15 @@ def describe(header: Mapping[str, Any], categories: Mapping[str, int], calls: Se
 
 
 def device_kind(header: Mapping[str, Any], categories: Mapping[str, int], calls: Sequence[str]) -> str:
-    """Return cuda, rocm, xpu, mtia, privateuse1 or cpu."""
-    if any(category.startswith("mtia") for category in categories) or "glow_runtime" in categories:
-        return "mtia"
-    if any(category.startswith("xpu") for category in categories):
-        return "xpu"
-    if any(key.startswith(("hip_", "roctracer_", "rocprofiler_")) for key in header) or any(
-        call.startswith("hip") for call in calls
-    ):
+    """Return cuda, rocm, xpu, mtia, hpu, privateuse1 or cpu."""
+    for beginning, kind in KIND_OF_CATEGORY.items():
+        if any(category.startswith(beginning) for category in categories):
+            return kind
+    header_of_rocm = any(key.startswith(("hip_", "roctracer_", "rocprofiler_")) for key in header)
+    if header_of_rocm or any(call.startswith("hip") for call in calls):
         return "rocm"
-    if any(category.startswith("privateuse1") for category in categories):
-        return "privateuse1"
     on_device = any(category in DEVICE_CATEGORIES for category in categories)
-    if on_device or any(call.startswith(("cuda", "cu")) for call in calls):
-        return "cuda"
-    return "cpu"
+    return "cuda" if on_device or any(call.startswith("cu") for call in calls) else "cpu"
 
 
 def complete_device(frame: pl.DataFrame) -> pl.DataFrame:
