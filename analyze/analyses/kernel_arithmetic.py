@@ -33,7 +33,9 @@ COLUMNS = (
     Column("n", pl.Int64, "", "columns of a matrix product"),
     Column("k", pl.Int64, "", "summed dimension of a matrix product"),
     Column("batch", pl.Int64, "", "products in one call"),
-    Column("flops", pl.Float64, "", "floating-point operations of a matrix kernel; null where unknown"),
+    Column("largest_bytes", pl.Float64, "bytes", "largest input of the operator; null where unknown"),
+    Column("largest_elements", pl.Int64, "", "elements of that input"),
+    Column("flops", pl.Float64, "", "floating-point operations of a matrix product; null for others"),
     Column("bytes", pl.Float64, "bytes", "least memory traffic of a product or a pass over tensors; null where unknown"),
 )
 
@@ -86,8 +88,9 @@ def _arguments(op_arguments: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _told(op_costs: pl.DataFrame | None) -> pl.DataFrame:
-    numbers = {"element_type": pl.String, "flops": pl.Float64, "product_bytes": pl.Float64, "streamed_bytes": pl.Float64}
-    sizes = dict.fromkeys(("m", "n", "k", "batch"), pl.Int64)
+    rates = dict.fromkeys(("flops", "product_bytes", "streamed_bytes", "largest_bytes"), pl.Float64)
+    numbers = {"element_type": pl.String, **rates}
+    sizes = dict.fromkeys(("m", "n", "k", "batch", "largest_elements"), pl.Int64)
     if op_costs is None:
         return pl.DataFrame(schema={"op_id": pl.Int64, **numbers, **sizes})
     return op_costs.select(*numbers, *sizes, op_id="id")

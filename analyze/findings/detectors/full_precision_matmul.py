@@ -50,9 +50,9 @@ CAUTIOUS_EFFICIENCY = 0.55
 #: share of the fp32 peak reached, where no shapes say it
 USUAL_FP32_EFFICIENCY = 0.8
 #: how much faster products become on a device whose rates are unknown: least, usual, most over all tensor-core devices
-UNKNOWN_SPEEDUP_LOW, UNKNOWN_SPEEDUP, UNKNOWN_SPEEDUP_HIGH = 2.0, 5.0, 12.0
+UNKNOWN_FACTOR_LOW, UNKNOWN_FACTOR, UNKNOWN_FACTOR_HIGH = 2.0, 5.0, 12.0
 #: convolutions and fused attention gain less than products, as a factor on the new time
-SLOWER_GAIN = {"gemm": 1.0, "convolution": 1.5, "attention": 2.0}
+NEW_TIME_FACTOR = {"gemm": 1.0, "convolution": 1.5, "attention": 2.0}
 #: no kernel of a product ends sooner
 SHORTEST_NS = 3_000.0
 #: autocast casts factors and gradients: bytes per element of the middle-sized matrix of each product
@@ -62,7 +62,7 @@ CAST_NS = 2_500.0
 #: host time of the casts per product, ns
 CAST_HOST_NS = 12_000.0
 #: what passes over fp32 tensors take when half of them become half as large
-PASSES_LEFT, PASSES_LEFT_LOW = 0.75, 0.5
+PASSES_LEFT_SHARE, PASSES_LEFT_LOW_SHARE = 0.75, 0.5
 #: share of the memory bandwidth that plain passes reach, where this trace does not show it
 MEMORY_EFFICIENCY = 0.8
 #: products with a vector are bound by memory; helpers of a product multiply nothing
@@ -134,7 +134,7 @@ def _full_precision(window: pl.DataFrame) -> pl.DataFrame:
     """
     kind, name = pl.col("kind").cast(pl.String), pl.col("name").cast(pl.String)
     fp32_tensors = pl.col("element_type").is_null() | (pl.col("element_type") == "fp32")
-    multiplying = window.filter(kind.is_in(list(SLOWER_GAIN)), fp32_tensors, ~name.str.contains(NOT_A_PRODUCT)).with_columns(
+    multiplying = window.filter(kind.is_in(list(NEW_TIME_FACTOR)), fp32_tensors, ~name.str.contains(NOT_A_PRODUCT)).with_columns(
         plain=(pl.col("precision") == "fp32") & (~pl.col("tensor_core") | (kind == "attention")),
         convolves=(kind == "convolution") | pl.col("op").cast(pl.String).str.contains("conv").fill_null(value=False),
     )
@@ -147,7 +147,7 @@ def _targets(rates: pl.DataFrame) -> tuple[_Target, _Target, _Target]:
     now = reached(rates, "fp32") or (peak(rates, "fp32") or 0) * USUAL_FP32_EFFICIENCY
     half, tf32 = max(peak(rates, "bf16") or 0, peak(rates, "fp16") or 0), peak(rates, "tf32")
     if not now or not half:
-        ratios = (1 / UNKNOWN_SPEEDUP_LOW, 1 / UNKNOWN_SPEEDUP, 1 / UNKNOWN_SPEEDUP_HIGH)
+        ratios = (1 / UNKNOWN_FACTOR_LOW, 1 / UNKNOWN_FACTOR, 1 / UNKNOWN_FACTOR_HIGH)
     else:
         ratios = (
             now / ((tf32 or half) * CAUTIOUS_EFFICIENCY), now / (half * HALF_EFFICIENCY), now / (half * HALF_EFFICIENCY_HIGH),
@@ -158,13 +158,13 @@ def _targets(rates: pl.DataFrame) -> tuple[_Target, _Target, _Target]:
     )
     return (
         cautious,
-        _Target(ratio=usual, passes_left=PASSES_LEFT, cast_bytes=CAST_BYTES, cast_ns=CAST_NS, host_ns=CAST_HOST_NS),
-        _Target(ratio=most, passes_left=PASSES_LEFT_LOW),
+        _Target(ratio=usual, passes_left=PASSES_LEFT_SHARE, cast_bytes=CAST_BYTES, cast_ns=CAST_NS, host_ns=CAST_HOST_NS),
+        _Target(ratio=most, passes_left=PASSES_LEFT_LOW_SHARE),
     )
 
 
 def _edit(slow: pl.DataFrame, passes: pl.DataFrame, target: _Target, memory_rate: float | None) -> Edit:
-    gain = pl.col("kind").cast(pl.String).replace_strict(SLOWER_GAIN, return_dtype=pl.Float64)
+    gain = pl.col("kind").cast(pl.String).replace_strict(NEW_TIME_FACTOR, return_dtype=pl.Float64)
     m, n, k, batch = (pl.col(name).cast(pl.Float64) for name in ("m", "n", "k", "batch"))
     middle = (m * n + n * k + m * k) - pl.max_horizontal(m * n, n * k, m * k) - pl.min_horizontal(m * n, n * k, m * k)
     per_byte_ns = 1e9 / memory_rate if memory_rate else 0.0

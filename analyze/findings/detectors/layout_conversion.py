@@ -48,11 +48,11 @@ CONVERSION = r"(?i)nchw\w*ToNhwc|nhwc\w*ToNchw|batched_transpose|nchw_?2_?nhwc|n
 #: batch norm kernels that are the channels_last ones already
 NHWC_KERNEL = r"(?i)channels_last|nhwc"
 #: passes over the tensor per pass of the plainest traffic (input and output; gradient, input and output)
-FORWARD_PASSES, BACKWARD_PASSES = 3 / 2, 5 / 3
+FORWARD_FACTOR, BACKWARD_FACTOR = 3 / 2, 5 / 3
 #: share of the rate of elementwise kernels that channels_last batch norm reaches: its sums run across rows
 NORM_EFFICIENCY_LOW, NORM_EFFICIENCY, NORM_EFFICIENCY_HIGH = 0.3, 0.45, 0.7
 #: what is left of an NCHW batch norm where no shapes are known
-UNKNOWN_LEFT_LOW, UNKNOWN_LEFT, UNKNOWN_LEFT_HIGH = 0.4, 0.7, 1.0
+UNKNOWN_LEFT_LOW_SHARE, UNKNOWN_LEFT_SHARE, UNKNOWN_LEFT_HIGH_SHARE = 0.4, 0.7, 1.0
 #: share of the memory bandwidth that elementwise kernels reach, where this trace does not show it
 MEMORY_EFFICIENCY = 0.8
 #: share of the convolutions' time below which conversions are left-overs, not the setting
@@ -85,9 +85,9 @@ def detect(
     return modelled_through_replay(
         DETECTOR.id,
         replay,
-        _edit(conversions, norms, rate, NORM_EFFICIENCY, UNKNOWN_LEFT),
-        cautious=_edit(conversions, norms, rate, NORM_EFFICIENCY_LOW, UNKNOWN_LEFT_HIGH),
-        optimistic=_edit(conversions, norms, rate, NORM_EFFICIENCY_HIGH, UNKNOWN_LEFT_LOW),
+        _edit(conversions, norms, rate, NORM_EFFICIENCY, UNKNOWN_LEFT_SHARE),
+        cautious=_edit(conversions, norms, rate, NORM_EFFICIENCY_LOW, UNKNOWN_LEFT_HIGH_SHARE),
+        optimistic=_edit(conversions, norms, rate, NORM_EFFICIENCY_HIGH, UNKNOWN_LEFT_LOW_SHARE),
         min_share=MIN_SHARE,
         message=(
             f"{conversions.height / steps:,.0f} kernels a step ({converting_ns / steps / 1e6:.3g} ms) convert NCHW tensors for "
@@ -111,7 +111,7 @@ def _channels_last() -> pl.Expr:
 def _edit(
     conversions: pl.DataFrame, norms: pl.DataFrame, memory_rate: float | None, efficiency: float, unknown_left: float
 ) -> Edit:
-    passes = pl.when(pl.col("op").cast(pl.String).str.contains("backward")).then(BACKWARD_PASSES).otherwise(FORWARD_PASSES)
+    passes = pl.when(pl.col("op").cast(pl.String).str.contains("backward")).then(BACKWARD_FACTOR).otherwise(FORWARD_FACTOR)
     modelled = pl.col("bytes") * passes / (memory_rate * efficiency) * 1e9 if memory_rate else pl.lit(None, dtype=pl.Float64)
     new = norms.select("id", new=pl.min_horizontal(pl.coalesce(modelled, pl.col("dur_ns") * unknown_left), "dur_ns"))
     return combine(
