@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from analyze.ingest import Limits, Progress, Recording, Trace
     from analyze.replay import Replay
+    from analyze.schema import TraceInfo
 
 #: a finding keeps its place only if this share of its saving is left once the better ones are fixed: else it is a symptom
 MIN_OWN_SHARE = 0.25
@@ -33,6 +34,7 @@ class RankResult:
     name: str
     rank: int | None
     workspace: Workspace
+    explained: TraceInfo | None
     summary: Summary
     outcomes: tuple[Outcome, ...]
 
@@ -65,7 +67,7 @@ def diagnose(
         data_quality=_data_quality(recording),
         ranks=tuple(RankSummary(rank=r.rank, name=r.name, summary=r.summary) for r in results),
         set_aside=tuple((aside.file, aside.reason) for aside in recording.set_aside),
-        info=head.workspace.get("trace_info"),
+        info=_info(head),
         manifest=recording.manifests.get(head.rank or 0),
         next_steps=_next_steps(summary, findings, outcomes),
         table=head.workspace.frame,
@@ -104,7 +106,14 @@ def rank_result(recording: Recording, trace: Trace, explained: Trace | None, bas
     }
     workspace = Workspace(sources)
     summary = summarise(workspace, trace.name)
-    return RankResult(name=trace.name, rank=trace.rank, workspace=workspace, summary=summary, outcomes=workspace.outcomes())
+    return RankResult(
+        name=trace.name,
+        rank=trace.rank,
+        workspace=workspace,
+        explained=None if explained is None else explained.info,
+        summary=summary,
+        outcomes=workspace.outcomes(),
+    )
 
 
 def _head(results: Sequence[RankResult], rank: int | None) -> RankResult:
@@ -176,6 +185,19 @@ def _after_all_fixes(head: RankResult, findings: Sequence[Finding]) -> float | N
     if replay is None:
         return None
     return replay.step_after(combine(*edits)) if edits else replay.step_ns
+
+
+def _info(head: RankResult) -> TraceInfo:
+    """What the recording holds, both windows together."""
+    info: TraceInfo = head.workspace.get("trace_info")
+    if head.explained is None:
+        return info
+    return replace(
+        info,
+        has_shapes=info.has_shapes or head.explained.has_shapes,
+        has_stacks=info.has_stacks or head.explained.has_stacks,
+        has_memory=info.has_memory or head.explained.has_memory,
+    )
 
 
 def _data_quality(recording: Recording) -> pl.DataFrame:

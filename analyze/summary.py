@@ -71,7 +71,7 @@ def summarise(workspace: Workspace, label: str) -> Summary:
         device_busy_fraction=_busy(busy, "busy_ns", parts, step_time),
         busy_without_collectives_fraction=_busy(busy, "busy_without_collectives_ns", parts, step_time),
         samples_per_s=_samples_per_s(_frame(workspace, "step_time"), batch, step_time),
-        replay_error_fraction=replay.error_fraction if replay is not None and parts else None,
+        replay_error_fraction=replay.error_fraction if replay is not None else None,
         after_all_fixes_ns=None,
         floor_ns=_floor(parts),
         window_ns=_window(_frame(workspace, "step_time")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.errors import MissingData
+from analyze.matching import match_operators
 from analyze.nesting import innermost, nest
 from analyze.schema import Column
 
@@ -25,7 +26,6 @@ LIBRARY = (
     r"^<|^nn\.Module: |(^|[/\\])(torch|torchvision|torch_\w+|triton|numpy|PIL|contextlib\.py|functools\.py|threading\.py|runpy\.py"
     r"|collect|site-packages|dist-packages|lib[/\\]python3\.\d+|multiprocessing|importlib)([/\\(]|$)"
 )
-MARKER = r"^ProfilerStep#\d+$"
 
 
 def op_sources(
@@ -47,25 +47,8 @@ def op_sources(
     calls = explained["python_events"].drop_nulls("dur_ns").select("name", "thread", "start_ns", "dur_ns").collect()
     if theirs.is_empty() or calls.is_empty():
         raise MissingData("the explaining window holds no stacks")
-    markers = (
-        explained["annotation_events"]
-        .filter(pl.col("name").cast(pl.String).str.contains(MARKER))
-        .select("start_ns", step="id")
-        .sort("start_ns")
-        .collect()
-    )
-    told = _with_forward(_lines(theirs, calls))
-    stepped = told.join_asof(markers, on="start_ns", strategy="backward").drop_nulls("step")
-    first = stepped.filter(pl.col("step") == stepped["step"].min())
-    key = ["thread", "name", "turn"]
-    known = _numbered(first, []).select(*key, "source").drop_nulls("source")
-    wanted = _numbered(cpu_ops.filter(pl.col("step").is_not_null()).sort("start_ns"), ["step"])
-    return wanted.join(known, on=key, how="inner").select("id", "source")
-
-
-def _numbered(operators: pl.DataFrame, within: list[str]) -> pl.DataFrame:
-    """Add `turn`: how many of that name ran before on the thread, within the step."""
-    return operators.with_columns(turn=pl.int_range(pl.len()).over([*within, "thread", "name"]))
+    told = _with_forward(_lines(theirs, calls)).select(explained_id="id", source="source").drop_nulls("source")
+    return match_operators(cpu_ops, explained).join(told, on="explained_id").select("id", "source")
 
 
 def _lines(operators: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from analyze.errors import MissingData
@@ -24,12 +25,17 @@ Edit: TypeAlias = Callable[[Program], Program]
 #: host time the profiler takes per recorded event, measured at 1.5 to 5 µs with shapes and memory on: never more
 MAX_EVENT_COST_NS = 6_000.0
 #: what an event usually costs and how far that varies: lean recordings, and those with shapes, memory or stacks
-LEAN_EVENT_COST_NS = (0.8e3, 0.6e3)
+LEAN_EVENT_COST_NS = (1.8e3, 1.2e3)
 RICH_EVENT_COST_NS = (2.2e3, 1.3e3)
 #: host times of one script on one machine differ by about this much from run to run
 RUN_TO_RUN = 0.15
 #: the fit ends after this many replays, or when it is this close
 FIT_ROUNDS, FIT_TOLERANCE = 12, 0.001
+WORK = dict.fromkeys(("id", "launch_id", "device", "stream", "start_ns", "dur_ns"), pl.Int64)
+CALLS = {
+    "id": pl.Int64, "process": pl.Categorical, "thread": pl.Categorical, "start_ns": pl.Int64, "dur_ns": pl.Int64,
+    "blocking": pl.Categorical,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,10 +90,16 @@ class Replay:
         return min(self_check, 0.7) if unknown_cost else self_check
 
     def step_after(self, edit: Edit, event_cost_ns: float | None = None) -> float:
-        """Step time with the edit, scaled so that the unedited replay gives the reported step time."""
+        """Step time with the edit, scaled so that the unedited replay gives the reported step time.
+
+        Scaling down never takes device work below its recorded duration: a device does not run faster unprofiled.
+        """
         cost = self.event_cost_ns[1] if event_cost_ns is None else event_cost_ns
         now = self.played.step_ns if event_cost_ns is None else simulate(self.program, cost).step_ns
-        return self.step_ns * simulate(edit(self.program), cost).step_ns / now
+        edited = edit(self.program)
+        after = simulate(edited, cost).step_ns
+        scaled = self.step_ns * after / now
+        return scaled if scaled >= after else max(scaled, min(_device_floor(edited), after))
 
     def saving(self, edit: Edit) -> Saving:
         """What the edit gives back; never negative, never more than the step."""
@@ -100,8 +112,6 @@ class Replay:
 
 
 def replay(
-    launches: pl.DataFrame,
-    kernels: pl.DataFrame,
     steps: pl.DataFrame,
     step_time: pl.DataFrame,
     op_events: pl.LazyFrame,
@@ -109,21 +119,25 @@ def replay(
     memory_events: pl.LazyFrame,
     annotation_events: pl.LazyFrame,
     python_events: pl.LazyFrame,
+    launches: pl.DataFrame | None = None,
+    kernels: pl.DataFrame | None = None,
     copies: pl.DataFrame | None = None,
     baseline_step_ms: float | None = None,
 ) -> Replay:
-    """Rebuild the first cycle's window; fit the recording's cost per event where unprofiled times are known."""
+    """Rebuild the first cycle's window; without device work it is the host's time on its busiest thread.
+
+    Raises MissingData where a device is used but its side, or every launch within the steps, is missing.
+    """
     window = steps.filter(pl.col("cycle") == steps["cycle"].min())
     start = whole(window["start_ns"].min())
     end = whole((window["start_ns"] + window["dur_ns"]).max())
-    calls = _calls(launches, start, end)
-    columns = ["id", "launch_id", "device", "stream", "start_ns", "dur_ns"]
-    work = pl.concat([frame.select(columns) for frame in (kernels, copies) if frame is not None])
+    calls = _calls(launches, kernels, start, end)
+    work = pl.concat([pl.DataFrame(schema=WORK), *(f.select(list(WORK)) for f in (kernels, copies) if f is not None)])
+    threads = calls.group_by("process", "thread").len().sort("len", descending=True).select("process", "thread")
     if calls.is_empty():
-        raise MissingData("no device work was launched within the recorded steps")
-    threads = tuple(calls.group_by("process", "thread").len().sort("len", descending=True).select("process", "thread").rows())
+        threads = _busiest_host_thread(op_events, start, end)
     families = [op_events, runtime_events, memory_events, annotation_events, python_events]
-    times = _event_times(families, calls.select("process", "thread").unique())
+    times = _event_times(families, threads)
     program = build_program(calls, work, times, start_ns=start, end_ns=end, steps=window.height)
     profiled = number(step_time.filter("profiled", pl.col("cycle") == window["cycle"][0])["step_ns"].mean())
     rich = memory_events.head(1).collect().height + python_events.head(1).collect().height > 0
@@ -136,16 +150,35 @@ def replay(
         event_cost_ns=event_cost,
         shown_event_cost_ns=shown_cost,
         baseline_known=unprofiled is not None,
-        threads=threads,
+        threads=tuple(threads.rows()),
     )
 
 
-def _calls(launches: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
-    """Calls in the window that start work, or wait on a thread that starts work."""
+def _device_floor(program: Program) -> float:
+    """Summed work of the busiest stream per step."""
+    kept = program.work_dur * program.work_keep
+    return float(np.bincount(program.work_stream, weights=kept).max()) / program.steps if kept.size else 0.0
+
+
+def _calls(launches: pl.DataFrame | None, kernels: pl.DataFrame | None, start: int, end: int) -> pl.DataFrame:
+    """Calls in the window that start work, or wait on a thread that starts work; none on a run without a device."""
+    if launches is None or kernels is None:
+        if kernels is not None or (launches is not None and launches["name"].cast(pl.String).str.contains("(?i)launch").any()):
+            raise MissingData("launches and device work do not both appear in the trace")
+        return pl.DataFrame(schema=CALLS)
     inside = launches.filter(pl.col("start_ns") >= start, pl.col("start_ns") < end)
     launching = inside.filter(pl.col("work_count") > 0).select("process", "thread").unique()
     relevant = (pl.col("work_count") > 0) | (pl.col("blocking").cast(pl.String) != "none")
-    return inside.filter(relevant).join(launching, on=["process", "thread"], how="semi").sort("start_ns")
+    calls = inside.filter(relevant).join(launching, on=["process", "thread"], how="semi").sort("start_ns")
+    if calls.is_empty():
+        raise MissingData("no device work was launched within the recorded steps")
+    return calls
+
+
+def _busiest_host_thread(op_events: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
+    inside = op_events.filter(pl.col("start_ns") >= start, pl.col("start_ns") < end)
+    spent = inside.group_by("process", "thread").agg(pl.col("dur_ns").sum()).sort("dur_ns", descending=True)
+    return spent.select("process", "thread").head(1).collect()
 
 
 def _event_times(families: list[pl.LazyFrame], threads: pl.DataFrame) -> Ints:
@@ -180,7 +213,8 @@ def _event_cost(program: Program, step_ns: float | None, prior: tuple[float, flo
             shown = min(max(fitted, 0.0), MAX_EVENT_COST_NS)
             fit_deviation = RUN_TO_RUN * step_ns / slope
             weight = deviation**2 / (deviation**2 + fit_deviation**2)
-            usual = min(max(usual + weight * (fitted - usual), 0.0), MAX_EVENT_COST_NS)
+            # recording may cost more than usual; that it cost less can also be the unprofiled run's own bad luck
+            usual = max(min(max(usual + weight * (fitted - usual), 0.0), MAX_EVENT_COST_NS), shown)
             deviation *= (1 - weight) ** 0.5
     return (max(usual - deviation, 0.0), usual, min(usual + deviation, MAX_EVENT_COST_NS)), shown
 
