@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from analyze.analyses.step_time import COLUMNS as STEP_TIME
 from analyze.schema import FAMILIES, TABLES
 
 if TYPE_CHECKING:
@@ -89,3 +90,13 @@ def step(number: int, start_ns: int, end_ns: int, **more: object) -> Row:
 def marker(number: int, start_ns: int, end_ns: int) -> Row:
     """Annotation event that marks a step."""
     return on_thread(start_ns, end_ns, f"ProfilerStep#{number}", on_device=False)
+
+
+def step_times(*rows: Row) -> pl.DataFrame:
+    """Result of step_time, of rows by timed()."""
+    return frame(STEP_TIME, *rows)
+
+
+def timed(number: int, start_ns: int, end_ns: int, **more: object) -> Row:
+    """Row of step_time: a profiled step of cycle 0."""
+    return {"step": number, "start_ns": start_ns, "step_ns": end_ns - start_ns, "profiled": True, "cycle": 0} | more

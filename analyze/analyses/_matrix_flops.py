@@ -39,8 +39,8 @@ ATTENTION = {
 }
 
 
-def matrix_flops(cpu_ops: pl.DataFrame, op_shapes: pl.DataFrame) -> pl.DataFrame:
-    """Columns id, family (gemm, convolution, attention), flops (null where the shapes do not tell), and op_shapes' own.
+def matrix_flops(cpu_ops: pl.DataFrame, op_arguments: pl.DataFrame) -> pl.DataFrame:
+    """Columns id, family (gemm, convolution, attention), flops (null where the shapes do not tell), and the arguments' own.
 
     A multiplication and an addition count as two. Causal attention counts half of the square it masks.
     """
@@ -51,7 +51,7 @@ def matrix_flops(cpu_ops: pl.DataFrame, op_shapes: pl.DataFrame) -> pl.DataFrame
         cpu_ops.drop("input_shapes", "input_types", "concrete_inputs")
         .with_columns(family=pl.when(convolution).then(pl.lit("convolution")).otherwise(family))
         .drop_nulls("family")
-        .join(op_shapes, on="id")
+        .join(op_arguments.select("id", "input_shapes", "input_types", "concrete_inputs"), on="id")
     )
     what = ["name", "family", "input_shapes", "concrete_inputs"]
     distinct = shaped.select(what).unique()

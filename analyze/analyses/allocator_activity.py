@@ -35,6 +35,6 @@ def allocator_activity(launches: pl.DataFrame, steps: pl.DataFrame | None = None
             step_count=pl.col("step").drop_nulls().n_unique().cast(pl.Int64),
         )
         .with_columns(count_per_step=pl.col("count") / per_step, ns_per_step=pl.col("total_ns") / per_step)
-        .sort("total_ns", descending=True)
+        .sort("total_ns", pl.col("name").cast(pl.String), descending=[True, False])
         .select(column.name for column in COLUMNS)
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.analyses._device_work import device_work
+from analyze.analyses._first_device import first_device
 from analyze.analyses._launched_within import launched_within
 from analyze.analyses._matrix_flops import matrix_flops
 from analyze.errors import MissingData
-from analyze.hardware import find
 from analyze.schema import Column
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ def attention_efficiency(
     cpu_ops: pl.DataFrame,
     launches: pl.DataFrame,
     kernels: pl.DataFrame,
-    op_shapes: pl.DataFrame | None = None,
+    op_arguments: pl.DataFrame | None = None,
     trace_info: TraceInfo | None = None,
 ) -> pl.DataFrame:
     """Attention operators of torch by shapes, most device time first. Without shapes there are times, but no rates."""
-    operators = _operators(cpu_ops, op_shapes)
+    operators = _operators(cpu_ops, op_arguments)
     timed = launched_within(operators, launches, device_work(kernels)).filter(pl.col("device_ns") > 0)
     if timed.is_empty():
         raise MissingData("no attention operator (scaled_dot_product_attention) ran on a device")
-    hardware = find(trace_info.devices[0].name) if trace_info is not None and trace_info.devices else None
+    hardware = first_device(trace_info)
     peak = dict(hardware.flops) if hardware is not None else {}
     # fp32 inputs may be multiplied as TF32: the name does not tell, the higher ceiling is the cautious one
     peak["fp32"] = peak.get("tf32", peak.get("fp32", float("nan")))
@@ -69,15 +69,17 @@ def attention_efficiency(
     )
 
 
-def _operators(cpu_ops: pl.DataFrame, op_shapes: pl.DataFrame | None) -> pl.DataFrame:
+def _operators(cpu_ops: pl.DataFrame, op_arguments: pl.DataFrame | None) -> pl.DataFrame:
     name = pl.col("name").cast(pl.String)
     found = cpu_ops.filter(name.str.contains(ATTENTION)).drop("input_shapes", "input_types", "concrete_inputs")
-    if op_shapes is None:
+    if op_arguments is None:
         empty = pl.lit(None, dtype=pl.Categorical)
         shaped = found.with_columns(input_shapes=empty, input_types=empty, flops=pl.lit(None, dtype=pl.Float64))
     else:
-        flops = matrix_flops(cpu_ops, op_shapes).select("id", "flops")
-        shaped = found.join(op_shapes, on="id", how="left").join(flops, on="id", how="left")
+        flops = matrix_flops(cpu_ops, op_arguments).select("id", "flops")
+        shaped = found.join(op_arguments.select("id", "input_shapes", "input_types"), on="id", how="left").join(
+            flops, on="id", how="left"
+        )
     implementation = (
         pl.when(name.str.contains("_math"))
         .then(pl.lit("math"))

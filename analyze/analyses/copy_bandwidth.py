@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from analyze.hardware import find
+from analyze.analyses._first_device import first_device
 from analyze.intervals import busy_ns
 from analyze.schema import Column
 
@@ -63,7 +63,7 @@ def copy_bandwidth(copies: pl.DataFrame, trace_info: TraceInfo | None = None) ->
 
 
 def _link(trace_info: TraceInfo | None) -> pl.Expr:
-    hardware = find(trace_info.devices[0].name) if trace_info is not None and trace_info.devices else None
+    hardware = first_device(trace_info)
     if hardware is None:
         return pl.lit(None, dtype=pl.Float64)
     rates = {

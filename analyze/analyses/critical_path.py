@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,8 +43,7 @@ WORK_KIND = {"collective": "communication", "memcpy": "copy"}
 TOLERANCE_NS = 1.0
 
 
-@dataclass(frozen=True)
-class _Segment:
+class _Segment(NamedTuple):
     """A stretch of the path. call and work are indices into the program, -1 for none."""
 
     kind: str

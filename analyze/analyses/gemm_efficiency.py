@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.analyses._device_work import device_work
+from analyze.analyses._first_device import first_device
 from analyze.analyses._launched_within import launched_within
 from analyze.analyses._matrix_flops import matrix_flops
 from analyze.errors import MissingData
-from analyze.hardware import find
 from analyze.kernel_kinds import with_matrix_precision
 from analyze.schema import Column
 
@@ -37,13 +37,13 @@ MATRIX_KINDS = ("gemm", "convolution")
 
 def gemm_efficiency(
     cpu_ops: pl.DataFrame,
-    op_shapes: pl.DataFrame,
+    op_arguments: pl.DataFrame,
     launches: pl.DataFrame,
     kernels: pl.DataFrame,
     trace_info: TraceInfo | None = None,
 ) -> pl.DataFrame:
     """Matrix operators by shapes, types and kernel, most device time first. Splitting and reducing kernels count in."""
-    operators = matrix_flops(cpu_ops, op_shapes).filter(pl.col("family").is_in(MATRIX_KINDS))
+    operators = matrix_flops(cpu_ops, op_arguments).filter(pl.col("family").is_in(MATRIX_KINDS))
     work = device_work(kernels.filter(pl.col("kind").cast(pl.String).is_in(MATRIX_KINDS)))
     timed = launched_within(operators, launches, work).filter(pl.col("device_ns") > 0)
     if timed.is_empty():
@@ -64,7 +64,8 @@ def gemm_efficiency(
         named = named.join(frame, on="id", how="left", maintain_order="left")
     named = named.with_columns(kernel=pl.coalesce("kernel", "nested", "deeper"))
     told = with_matrix_precision(named.select(name="kernel").unique()).rename({"name": "kernel"})
-    peak = peak_by_precision(trace_info)
+    hardware = first_device(trace_info)
+    peak = {} if hardware is None else dict(hardware.flops)
     return (
         named.group_by("name", "input_shapes", "input_types", "kernel")
         .agg(
@@ -82,9 +83,3 @@ def gemm_efficiency(
         .sort("device_ns", descending=True)
         .select(column.name for column in COLUMNS)
     )
-
-
-def peak_by_precision(trace_info: TraceInfo | None) -> dict[str, float]:
-    """Dense peak rates of the trace's first device; empty where it is not known."""
-    hardware = find(trace_info.devices[0].name) if trace_info is not None and trace_info.devices else None
-    return dict(hardware.flops) if hardware is not None else {}

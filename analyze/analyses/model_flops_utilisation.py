@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analyze.analyses._first_device import first_device
 from analyze.analyses._matrix_flops import matrix_flops
 from analyze.errors import MissingData
-from analyze.hardware import find
 from analyze.schema import Column
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ PRECISION = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32", "dou
 
 
 def model_flops_utilisation(
-    cpu_ops: pl.DataFrame, op_shapes: pl.DataFrame, step_time: pl.DataFrame, trace_info: TraceInfo | None = None
+    cpu_ops: pl.DataFrame, op_arguments: pl.DataFrame, step_time: pl.DataFrame, trace_info: TraceInfo | None = None
 ) -> pl.DataFrame:
     """Every profiled step, then their mean."""
-    operators = matrix_flops(cpu_ops, op_shapes).drop_nulls("step")
+    operators = matrix_flops(cpu_ops, op_arguments).drop_nulls("step")
     per_step = operators.group_by("step").agg(pl.col("flops").sum(), unknown_ops=pl.col("flops").null_count().cast(pl.Int64))
     steps = step_time.filter("profiled").select("step", pl.col("step_ns").cast(pl.Float64)).join(per_step, on="step")
     if steps.is_empty() or not steps["flops"].sum():
@@ -76,7 +76,7 @@ def _peak(operators: pl.DataFrame, trace_info: TraceInfo | None) -> tuple[str | 
     if most.is_empty():
         return None, None
     precision: str = most["precision"][0]
-    hardware = find(trace_info.devices[0].name) if trace_info is not None and trace_info.devices else None
+    hardware = first_device(trace_info)
     if precision == "fp32" and hardware is not None and hardware.peak("tf32") is not None:
         precision = "tf32"
     return precision, hardware.peak(precision) if hardware is not None else None

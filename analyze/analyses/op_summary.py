@@ -22,15 +22,15 @@ COLUMNS = (
 
 def op_summary(
     cpu_ops: pl.DataFrame,
-    op_shapes: pl.DataFrame | None = None,
+    op_arguments: pl.DataFrame | None = None,
     launches: pl.DataFrame | None = None,
     kernels: pl.DataFrame | None = None,
     copies: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Operators of the whole recording by name and shapes; most device time first, then most host self time."""
     shaped = cpu_ops
-    if op_shapes is not None:
-        shaped = cpu_ops.drop("input_shapes").join(op_shapes.select("id", "input_shapes"), on="id", how="left")
+    if op_arguments is not None:
+        shaped = cpu_ops.drop("input_shapes").join(op_arguments.select("id", "input_shapes"), on="id", how="left")
     unknown = pl.lit(None, dtype=pl.Int64)
     has_device = launches is not None and (kernels is not None or copies is not None)
     if launches is not None and has_device:
@@ -51,6 +51,6 @@ def op_summary(
             host_ns=pl.col("dur_ns").sum(),
             host_self_ns=pl.col("self_ns").sum(),
         )
-        .sort("device_ns", "host_self_ns", descending=True, nulls_last=True)
+        .sort("device_ns", "host_self_ns", pl.col("name").cast(pl.String), descending=[True, True, False], nulls_last=True)
         .select(column.name for column in COLUMNS)
     )
