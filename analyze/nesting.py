@@ -36,7 +36,7 @@ def nest(lane: Ints, start: Ints, dur: Ints) -> Nesting:
     # an empty span still stands before what starts at the same moment
     end_key = start_key + np.maximum(dur, 1)
     order = np.lexsort((-dur, start_key))
-    parent_sorted, depth_sorted = _open_spans(start_key[order].tolist(), end_key[order].tolist())
+    parent_sorted, depth_sorted = _open_spans(start_key[order], end_key[order])
     parent = np.full(order.size, -1, dtype=np.int64)
     has = parent_sorted >= 0
     parent[order[has]] = order[parent_sorted[has]]
@@ -45,8 +45,21 @@ def nest(lane: Ints, start: Ints, dur: Ints) -> Nesting:
     return Nesting(parent, depth, order, start_key, end_key, origin, stride)
 
 
-def _open_spans(starts: list[int], ends: list[int]) -> tuple[Ints, Ints]:
-    """Parent (position, -1 at the top) and depth of spans sorted by start, from a stack of those still open."""
+def _open_spans(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Parent (position, -1 at the top) and depth of spans sorted by start; a child is never open longer than its parent.
+
+    Where spans nest, depth is a count of starts less ends. Where some do not, a stack decides, one span after the other.
+    """
+    depth = np.arange(start.size, dtype=np.int64) - np.searchsorted(np.sort(end), start, side="right")
+    parent = _parents(depth, start, end)
+    nests = (parent < 0) == (depth == 0)
+    in_time = (parent < 0) | (end <= end[np.maximum(parent, 0)])
+    if bool(np.all(nests & in_time)):
+        return parent, depth
+    return _by_stack(start.tolist(), end.tolist())
+
+
+def _by_stack(starts: list[int], ends: list[int]) -> tuple[Ints, Ints]:
     parents, depths = [], []
     stack: list[int] = []
     stack_ends: list[int] = []
@@ -59,6 +72,21 @@ def _open_spans(starts: list[int], ends: list[int]) -> tuple[Ints, Ints]:
         stack_ends.append(min(end, stack_ends[-1]) if stack else end)
         stack.append(position)
     return np.array(parents, dtype=np.int64), np.array(depths, dtype=np.int64)
+
+
+def _parents(depth: Ints, start: Ints, end: Ints) -> Ints:
+    """Position of each span's parent: the latest earlier span one level up that is still open."""
+    parent = np.full(depth.size, -1, dtype=np.int64)
+    above = np.flatnonzero(depth == 0)
+    for level in range(1, int(depth.max()) + 1 if depth.size else 0):
+        here = np.flatnonzero(depth == level)
+        if above.size and here.size:
+            slot = np.searchsorted(above, here) - 1
+            candidate = above[np.maximum(slot, 0)]
+            is_open = (slot >= 0) & (end[candidate] > start[here])
+            parent[here] = np.where(is_open, candidate, -1)
+        above = here
+    return parent
 
 
 def innermost(nesting: Nesting, lane: Ints, time: Ints) -> Ints:
