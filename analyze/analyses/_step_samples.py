@@ -12,6 +12,8 @@ MIN_SAMPLES = 5
 UNPROFILED = ("baseline",)
 #: steps in which compilation, algorithm search and cold caches are measured, not training
 WARM_UP = ("settling",)
+#: what a source samples
+SAMPLED = {"nvml": "a GPU", "psutil": "the host"}
 
 
 def step_samples(telemetry: pl.DataFrame, step_log: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -22,13 +24,13 @@ def step_samples(telemetry: pl.DataFrame, step_log: pl.DataFrame, source: str) -
     texts = pl.col("host", "source", "device_uuid", "metric", "unit").cast(pl.String)
     sampled = telemetry.with_columns(texts).filter(pl.col("source") == source).drop_nulls("value").sort("time_ns")
     if sampled.is_empty():
-        raise MissingData(f"the telemetry holds no samples of {source}")
+        raise MissingData(f"the telemetry holds no samples of {SAMPLED[source]}")
     phase = pl.col("phase").cast(pl.String)
     found = _within(sampled, step_log.filter(phase.is_in(UNPROFILED)))
     if found["time_ns"].n_unique() < MIN_SAMPLES:
         found = _within(sampled, step_log.filter(~phase.is_in(WARM_UP)))
     if found["time_ns"].n_unique() < MIN_SAMPLES:
-        raise MissingData(f"only {found['time_ns'].n_unique()} samples of {source} fall within the steps")
+        raise MissingData(f"only {found['time_ns'].n_unique()} samples of {SAMPLED[source]} fall within the steps")
     return found
 
 

@@ -72,10 +72,10 @@ def test_too_short_a_baseline_takes_the_profiled_steps_too() -> None:
 
 
 def test_too_few_samples_are_no_measurement() -> None:
-    with pytest.raises(MissingData, match="only 3 samples of nvml fall within the steps"):
+    with pytest.raises(MissingData, match="only 3 samples of a GPU fall within the steps"):
         device_state(samples("nvml", *[{"power_w": 1.0}] * 5, device_uuid="GPU-a"), BASELINE)
 
 
 def test_a_host_without_gpu_has_no_state_of_one() -> None:
-    with pytest.raises(MissingData, match="no samples of nvml"):
+    with pytest.raises(MissingData, match="no samples of a GPU"):
         device_state(samples("psutil", *[{"cpu_percent": 1.0}] * 9), BASELINE)
