@@ -98,7 +98,9 @@ def _convolution() -> pl.Expr:
     transposed = _scalar(6) == "True"
     forward = pl.when(transposed).then(_size(_shape(0))).otherwise(_output_size()) * _size(forward_filter.list.slice(1))
     gradient, weight = (_by_name({op: pair[side] for op, pair in BACKWARD_CONVOLUTIONS.items()}, pl.Int64) for side in (0, 1))
-    wanted = _scalar(-1).str.extract_all("True").list.len().clip(lower_bound=1, upper_bound=2).fill_null(2)
+    # the mask says which gradients were asked for: input, weight, bias
+    mask = _scalar(-1).str.extract_all("True|False").list.head(2)
+    wanted = pl.when(mask.list.len() == 2).then(mask.list.count_matches("True")).otherwise(2)  # noqa: PLR2004 - a pair
     backward = _size(_shape(gradient)) * _size(_shape(weight).list.slice(1)) * wanted
     is_forward = pl.col("name").cast(pl.String) == FORWARD_CONVOLUTION
     return 2 * pl.when(is_forward).then(forward).otherwise(backward)

@@ -6,7 +6,7 @@ from tests.builders import frame, launch, span, table, work
 
 
 def by_cause(found):
-    return [row for row in found.select("stream", "cause", "idle_ns", "gap_count").rows()]
+    return found.select("stream", "cause", "idle_ns", "gap_count").rows()
 
 
 def test_a_stream_idles_because_its_work_came_late_or_waited_for_something():
