@@ -6,6 +6,8 @@ import polars as pl
 
 from analyze.scalars import number_or_none
 
+#: share of the memory bandwidth that plain passes reach, where a trace does not show it
+MEMORY_EFFICIENCY = 0.8
 #: rows of evidence
 MOST_ROWS = 20
 
@@ -36,6 +38,12 @@ def reached(device_rates: pl.DataFrame, what: str) -> float | None:
     """Rate that this trace reaches, never above the peak; None where it shows none."""
     seen, most = _cell(device_rates, what, "reached_per_s"), peak(device_rates, what)
     return min(seen, most) if seen is not None and most is not None else seen
+
+
+def memory_rate(device_rates: pl.DataFrame) -> float | None:
+    """Bytes per second that passes over memory reach: in this trace, else usually; None where the device is unknown too."""
+    most = peak(device_rates, "memory")
+    return reached(device_rates, "memory") or (most * MEMORY_EFFICIENCY if most else None)
 
 
 def _cell(device_rates: pl.DataFrame, what: str, column: str) -> float | None:

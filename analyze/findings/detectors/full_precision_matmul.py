@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from analyze.findings.kernel_groups import heaviest_operators, peak, reached
+from analyze.findings.kernel_groups import heaviest_operators, memory_rate, peak, reached
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
@@ -63,8 +63,6 @@ CAST_NS = 2_500.0
 CAST_HOST_NS = 12_000.0
 #: what passes over fp32 tensors take when half of them become half as large
 PASSES_LEFT_SHARE, PASSES_LEFT_LOW_SHARE = 0.75, 0.5
-#: share of the memory bandwidth that plain passes reach, where this trace does not show it
-MEMORY_EFFICIENCY = 0.8
 #: products with a vector are bound by memory; helpers of a product multiply nothing
 NOT_A_PRODUCT = "(?i)gemv|reduce|workspace|dot_kernel"
 #: kernels that become shorter with their tensors
@@ -96,9 +94,9 @@ def detect(
     slow = _full_precision(window)
     if slow.is_empty():
         return []
-    memory_rate = reached(device_rates, "memory") or (peak(device_rates, "memory") or 0) * MEMORY_EFFICIENCY or None
+    bytes_per_s = memory_rate(device_rates)
     passes = window.filter(pl.col("kind").cast(pl.String).is_in(PASSING_KINDS), pl.col("element_type") == "fp32")
-    cautious, usual, optimistic = (_edit(slow, passes, target, memory_rate) for target in _targets(device_rates))
+    cautious, usual, optimistic = (_edit(slow, passes, target, bytes_per_s) for target in _targets(device_rates))
     steps = replay.program.steps
     tf32 = peak(device_rates, "tf32") is not None
     # small products lose to the casts what they gain
@@ -163,11 +161,11 @@ def _targets(rates: pl.DataFrame) -> tuple[_Target, _Target, _Target]:
     )
 
 
-def _edit(slow: pl.DataFrame, passes: pl.DataFrame, target: _Target, memory_rate: float | None) -> Edit:
+def _edit(slow: pl.DataFrame, passes: pl.DataFrame, target: _Target, bytes_per_s: float | None) -> Edit:
     gain = pl.col("kind").cast(pl.String).replace_strict(NEW_TIME_FACTOR, return_dtype=pl.Float64)
     m, n, k, batch = (pl.col(name).cast(pl.Float64) for name in ("m", "n", "k", "batch"))
     middle = (m * n + n * k + m * k) - pl.max_horizontal(m * n, n * k, m * k) - pl.min_horizontal(m * n, n * k, m * k)
-    per_byte_ns = 1e9 / memory_rate if memory_rate else 0.0
+    per_byte_ns = 1e9 / bytes_per_s if bytes_per_s else 0.0
     # half-precision operands halve the traffic
     traffic = (pl.col("bytes") / 2 * per_byte_ns).fill_null(0.0)
     casts = pl.max_horizontal((middle * batch * target.cast_bytes * per_byte_ns).fill_null(0.0), pl.lit(target.cast_ns))

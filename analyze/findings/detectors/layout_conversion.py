@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from analyze.findings.kernel_groups import heaviest_operators, peak, reached
+from analyze.findings.kernel_groups import heaviest_operators, memory_rate
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
@@ -53,8 +53,6 @@ FORWARD_FACTOR, BACKWARD_FACTOR = 3 / 2, 5 / 3
 NORM_EFFICIENCY_LOW, NORM_EFFICIENCY, NORM_EFFICIENCY_HIGH = 0.3, 0.45, 0.7
 #: what is left of an NCHW batch norm where no shapes are known
 UNKNOWN_LEFT_LOW_SHARE, UNKNOWN_LEFT_SHARE, UNKNOWN_LEFT_HIGH_SHARE = 0.4, 0.7, 1.0
-#: share of the memory bandwidth that elementwise kernels reach, where this trace does not show it
-MEMORY_EFFICIENCY = 0.8
 #: share of the convolutions' time below which conversions are left-overs, not the setting
 MIN_CONVERSION_SHARE = 0.05
 #: below this share of the step the layout is not worth changing
@@ -79,7 +77,7 @@ def detect(
     norms = window.filter(
         operator.str.contains("batch_norm"), ~_channels_last(), ~pl.col("name").cast(pl.String).str.contains(NHWC_KERNEL)
     )
-    rate = reached(device_rates, "memory") or (peak(device_rates, "memory") or 0) * MEMORY_EFFICIENCY or None
+    rate = memory_rate(device_rates)
     steps = replay.program.steps
     operators = heaviest_operators(conversions, steps)
     return modelled_through_replay(
@@ -109,10 +107,10 @@ def _channels_last() -> pl.Expr:
 
 
 def _edit(
-    conversions: pl.DataFrame, norms: pl.DataFrame, memory_rate: float | None, efficiency: float, unknown_left: float
+    conversions: pl.DataFrame, norms: pl.DataFrame, bytes_per_s: float | None, efficiency: float, unknown_left: float
 ) -> Edit:
     passes = pl.when(pl.col("op").cast(pl.String).str.contains("backward")).then(BACKWARD_FACTOR).otherwise(FORWARD_FACTOR)
-    modelled = pl.col("bytes") * passes / (memory_rate * efficiency) * 1e9 if memory_rate else pl.lit(None, dtype=pl.Float64)
+    modelled = pl.col("bytes") * passes / (bytes_per_s * efficiency) * 1e9 if bytes_per_s else pl.lit(None, dtype=pl.Float64)
     new = norms.select("id", new=pl.min_horizontal(pl.coalesce(modelled, pl.col("dur_ns") * unknown_left), "dur_ns"))
     return combine(
         without_calls(conversions["launch_id"].drop_nulls().to_numpy()),
