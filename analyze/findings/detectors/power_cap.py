@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyze.findings.cards import card_name
+from analyze.findings.cards import card_name, device_of
 from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.hardware import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,8 @@ DETECTOR = Detector(
 MIN_SAMPLE_SHARE = 0.5
 #: the server's power brake is never ordinary
 MIN_BRAKE_SAMPLE_SHARE = 0.05
+#: a card held down at less than this of its rated power has had its limit lowered
+LOWERED_SHARE = 0.85
 #: a clock this little below the highest costs less than steps differ by
 MIN_CLOCK_SHARE = 0.05
 
@@ -53,7 +56,11 @@ def _note(row: Mapping[str, Any], evidence: pl.DataFrame, manifest: dict[str, An
     braked = row["power_brake_share"] >= MIN_BRAKE_SAMPLE_SHARE
     share = row["power_brake_share"] if braked else row["power_cap_share"]
     what = "The server's power supply" if braked else "The power limit"
+    rated = find((device_of(row["device_uuid"], manifest) or {}).get("name"))
+    rated_w = rated.power_limit_w if rated else None
+    lowered = rated_w is not None and (row["highest_power_w"] or rated_w) < LOWERED_SHARE * rated_w
     drawing = "" if row["highest_power_w"] is None else f" at {row['highest_power_w']:,.0f} W"
+    drawing += f" of the {rated_w:,.0f} W that it is made for" if drawing and lowered else ""
     clocks = ""
     if row["sm_clock_mhz"] and row["highest_sm_clock_mhz"]:
         clocks = f": its clock is {row['sm_clock_mhz']:,.0f} MHz where it reached {row['highest_sm_clock_mhz']:,.0f}"
@@ -62,8 +69,8 @@ def _note(row: Mapping[str, Any], evidence: pl.DataFrame, manifest: dict[str, An
         kind="note",
         message=f"{what} holds {name} down in {share:.0%} of the samples{drawing}{clocks}.",
         confidence=0.9,
-        severity=Severity.HIGH if braked else Severity.LOW,
+        severity=Severity.HIGH if braked else Severity.MEDIUM if lowered else Severity.LOW,
         location=name,
         evidence=evidence,
-        thresholds={"min_sample_share": MIN_SAMPLE_SHARE, "min_clock_share": MIN_CLOCK_SHARE},
+        thresholds={"min_sample_share": MIN_SAMPLE_SHARE, "min_clock_share": MIN_CLOCK_SHARE, "lowered_share": LOWERED_SHARE},
     )

@@ -10,11 +10,25 @@ from tests.states import MANIFEST, device, devices
 
 
 def test_a_capped_card_is_named_with_what_it_draws() -> None:
-    (note,) = detect(devices(device(power_cap_share=0.9, sm_clock_mhz=1485.0, highest_power_w=402.0)), MANIFEST)
+    (note,) = detect(devices(device(power_cap_share=0.9, sm_clock_mhz=1485.0, highest_power_w=698.0)), MANIFEST)
     assert note.severity is Severity.LOW
     assert note.message == (
-        "The power limit holds GPU 0 down in 90% of the samples at 402 W: its clock is 1,485 MHz where it reached 1,980."
+        "The power limit holds GPU 0 down in 90% of the samples at 698 W: its clock is 1,485 MHz where it reached 1,980."
     )
+
+
+def test_a_limit_that_was_lowered_weighs_more() -> None:
+    # an H200 is made for 700 W
+    (note,) = detect(devices(device(power_cap_share=0.9, sm_clock_mhz=1485.0, highest_power_w=402.0)), MANIFEST)
+    assert note.severity is Severity.MEDIUM
+    assert " at 402 W of the 700 W that it is made for: " in note.message
+
+
+def test_an_unknown_card_has_no_rated_power() -> None:
+    row = device(device_uuid="GPU-cccc", power_cap_share=0.9, sm_clock_mhz=1485.0, highest_power_w=402.0)
+    (note,) = detect(devices(row), MANIFEST)
+    assert note.severity is Severity.LOW
+    assert " at 402 W: " in note.message
 
 
 def test_the_power_brake_is_reported_from_few_samples_on() -> None:
