@@ -29,8 +29,8 @@ def test_a_pass_halves() -> None:
     total = Op(name="aten::sum", kernels=[("reduce_kernel<sum>", 1.0)], shapes=[[4096, 4096]], types=["double"])
     finding = one(recorded(total, REST), ID)
     assert finding.step_saving_ns == pytest.approx(0.5 * MS, rel=0.01)
-    assert finding.step_saving_low_ns == pytest.approx(0.35 * MS * 0.97, rel=0.02)
-    assert finding.step_saving_high_ns == pytest.approx(0.6 * MS * 1.03, rel=0.02)
+    assert finding.step_saving_low_ns == pytest.approx(0.35 * MS * 0.97, rel=0.05)
+    assert finding.step_saving_high_ns == pytest.approx(0.6 * MS * 1.03, rel=0.05)
     assert "33% of the GPU's time" in finding.message
     assert finding.location == "aten::sum [[4096, 4096]]"
 
