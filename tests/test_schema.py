@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from analyze import engine, ingest, schema
-from analyze.diagnosis import _by_rank, rank_result
+from analyze import diagnose, engine, ingest, schema
 from analyze.errors import MissingData
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from analyze.engine import Workspace
+    from analyze.findings.model import Report
+    from analyze.ingest import Trace
 
 ROOT = Path(__file__).parent.parent
 #: real recordings, small ones first: one of ours, else one of those beside the checkout
@@ -71,26 +71,38 @@ def test_an_empty_frame_has_the_columns_and_types() -> None:
 
 
 @pytest.fixture(scope="module", params=RECORDINGS, ids=lambda path: path.name.split(".pt.")[0])
-def workspace(request: pytest.FixtureRequest) -> Iterator[Workspace]:
+def path(request: pytest.FixtureRequest) -> Path:
     if not request.param.exists():
         pytest.skip(f"{request.param.name} is not beside this checkout")
-    recording = ingest.read([str(request.param)], cache=False)
-    trace, explained = _by_rank(recording)[0]
-    yield rank_result(recording, trace, explained, None).workspace
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def report(path: Path) -> Report:
+    return diagnose(str(path), cache=False)
+
+
+@pytest.fixture(scope="module")
+def trace(path: Path) -> Iterator[Trace]:
+    recording = ingest.read([str(path)], cache=False)
+    yield recording.traces[0]
     # the temporary files behind the frames go with the recording
     del recording
 
 
 @pytest.mark.parametrize("name", sorted(engine.table_names()))
-def test_what_is_produced_is_what_is_documented(workspace: Workspace, name: str) -> None:
+def test_what_is_produced_is_what_is_documented(report: Report, name: str) -> None:
     try:
-        frame = workspace.frame(name)
+        frame = report.table(name)
     except MissingData as missing:
         pytest.skip(str(missing))
     assert dict(frame.schema) == {column.name: column.dtype for column in engine.table_columns(name)}
 
 
+def test_no_detector_fails_through_a_fault_of_its_own(report: Report) -> None:
+    assert [(identity, reason) for identity, reason in report.skipped if reason.startswith(engine.FAULT)] == []
+
+
 @pytest.mark.parametrize("name", sorted(schema.FAMILIES))
-def test_what_ingest_hands_over_is_what_is_documented(workspace: Workspace, name: str) -> None:
-    frame = workspace.get(name)
-    assert dict(frame.collect_schema()) == {column.name: column.dtype for column in schema.FAMILIES[name]}
+def test_what_ingest_hands_over_is_what_is_documented(trace: Trace, name: str) -> None:
+    assert dict(trace.frames[name].collect_schema()) == {column.name: column.dtype for column in schema.FAMILIES[name]}
