@@ -10,19 +10,24 @@ from pages.shell.sidebar import sidebar
 
 # Files of ours: an icon by name would be fetched from elsewhere.
 IMAGES = Path(__file__).parent / "pages" / "shell"
+PAGES = (
+    ("overview", "Overview", ":material/speed:"),
+    ("findings", "Findings", ":material/search:"),
+    ("timeline", "Timeline", ":material/view_timeline:"),
+    ("telemetry", "Telemetry", ":material/monitoring:"),
+    ("tables", "Tables", ":material/table:"),
+    ("data_quality", "Data quality", ":material/fact_check:"),
+    ("catalogue", "Catalogue", ":material/menu_book:"),
+    ("open", "Open another", ":material/folder_open:"),
+)
+
 st.set_page_config(page_title="stepscope", page_icon=str(IMAGES / "icon.svg"), layout="wide")
 st.logo(str(IMAGES / "logo.svg"), size="large")
-page = st.navigation(
-    [
-        st.Page("pages/overview.py", title="Overview", icon=":material/speed:", default=True),
-        st.Page("pages/findings.py", title="Findings", icon=":material/search:"),
-        st.Page("pages/timeline.py", title="Timeline", icon=":material/view_timeline:"),
-        st.Page("pages/telemetry.py", title="Telemetry", icon=":material/monitoring:"),
-        st.Page("pages/tables.py", title="Tables", icon=":material/table:"),
-        st.Page("pages/data_quality.py", title="Data quality", icon=":material/fact_check:"),
-        st.Page("pages/catalogue.py", title="Catalogue", icon=":material/menu_book:"),
-        st.Page("pages/open.py", title="Open another", icon=":material/folder_open:"),
-    ]
-)
+# Addresses differ from file names, or a server whose first visitor comes to a page directly would run that file alone.
+pages = [
+    st.Page(f"pages/{file}.py", title=title, icon=icon, url_path=f"view-{file}", default=file == "overview")
+    for file, title, icon in PAGES
+]
+page = st.navigation(pages)
 sidebar()
 page.run()

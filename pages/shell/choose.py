@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import streamlit as st
 from analyze.errors import StepscopeError
 from analyze.report.plain_text import shown
 from pages.shell.session import open_source, session
+from pages.shell.sidebar import BASELINE, BASELINE_HELP
 from pages.shell.source import Source, from_path, from_upload, recorded_runs
 
 APP = Path(__file__).resolve().parents[2]
@@ -37,13 +39,20 @@ def _open(source: Source) -> None:
     st.switch_page("pages/overview.py")
 
 
-def _open_path(text: str) -> None:
+def _open_path(text: str, baseline_step_ms: float | None = None) -> None:
     try:
         source = from_path(text)
     except StepscopeError as error:
         st.code(shown(error), language=None, wrap_lines=True)
     else:
-        _open(source)
+        _open(replace(source, baseline_step_ms=baseline_step_ms))
+
+
+def _baseline(where: str) -> float | None:
+    """Ask for the step time that a trace cannot tell; a recorded run knows it."""
+    return st.number_input(
+        f"{BASELINE}, if you know it", min_value=0.001, value=None, step=None, help=BASELINE_HELP, key=f"baseline_{where}"
+    )
 
 
 def _recorded() -> None:
@@ -69,10 +78,11 @@ def _by_path() -> None:
         text = st.text_input(
             "Path or address", placeholder="runs/2026-05-04, trace.json.gz, traces.zip, s3://bucket/trace.json.gz"
         )
+        baseline = _baseline("path")
         submitted = st.form_submit_button("Open path", type="primary")
     st.caption("A run directory, a trace, an archive or a folder of traces, of any size, on the machine that runs this app.")
     if submitted:
-        _open_path(text)
+        _open_path(text, baseline)
 
 
 def _upload() -> None:
@@ -83,8 +93,9 @@ def _upload() -> None:
         key=f"upload_{generation}",
     )
     st.caption(OVER_LIMIT)
+    baseline = _baseline("upload")
     if files and st.button(f"Diagnose {len(files)} file{'s' * (len(files) > 1)}", type="primary"):
         stored = session().uploads.store(files)
         # A new widget in its place lets go of the bytes that the old one holds in memory.
         st.session_state["upload_generation"] = generation + 1
-        _open(from_upload(stored))
+        _open(replace(from_upload(stored), baseline_step_ms=baseline))

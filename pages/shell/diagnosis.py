@@ -42,7 +42,7 @@ ENDED = (
 class Diagnosis:
     """One diagnosis under way or finished, shared by the sessions that opened the same content."""
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: tuple[str, ...], options: dict[str, Any]) -> None:
         self.state: Literal["running", "done", "failed", "closed"] = "running"
         self.fraction: float | None = None
         self.text = "Starting"
@@ -56,7 +56,7 @@ class Diagnosis:
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a file of ours
             [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        self._request("diagnose", paths)
+        self._request("diagnose", paths, options)
         threading.Thread(target=self._listen, daemon=True).start()
 
     @property
@@ -172,6 +172,6 @@ def _usable(diagnosis: Diagnosis) -> bool:
 
 
 @st.cache_resource(max_entries=HELD, show_spinner=False, on_release=Diagnosis.close, validate=_usable)
-def diagnosis(key: str, _paths: tuple[str, ...]) -> Diagnosis:  # noqa: ARG001 - the key is what it is cached by
-    """Return the diagnosis of the content that this key stands for, starting it where nobody has yet."""
-    return Diagnosis(_paths)
+def diagnosis(key: str, _paths: tuple[str, ...], _options: dict[str, Any]) -> Diagnosis:  # noqa: ARG001 - the key is what it is cached by
+    """Return the diagnosis that this key stands for, starting it where nobody has yet."""
+    return Diagnosis(_paths, _options)

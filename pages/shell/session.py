@@ -67,7 +67,7 @@ def close_source() -> None:
 def current_diagnosis(source: Source) -> Diagnosis:
     """Return the diagnosis of what is open, started where it is not. Raises InputError where an upload is gone."""
     mine = session()
-    one = diagnosis(source.key, source.paths)
+    one = diagnosis(source.report_key, source.paths, source.options)
     if one not in mine.watched:
         mine.watched.append(one)
         one.watch(mine.id)

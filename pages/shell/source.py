@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analyze.errors import InputError
 from analyze.report.plain_text import shown
@@ -36,6 +36,20 @@ class Source:
     names: Mapping[str, str] = field(default_factory=dict)
     #: an upload whose files are removed once they were read
     upload: Stored | None = None
+    #: step time without the profiler, where the user measured it
+    baseline_step_ms: float | None = None
+    #: rank at the head of the report; None for the slowest
+    rank: int | None = None
+
+    @property
+    def report_key(self) -> str:
+        """Identifies the report: the content and what was asked of it."""
+        return f"{self.key} {self.baseline_step_ms} {self.rank}"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What analyze.diagnose takes beside the paths."""
+        return {"baseline_step_ms": self.baseline_step_ms, "rank": self.rank}
 
     def named(self, text: object) -> str:
         """Return the text with the user's names for stored files, nothing invisible in it."""

@@ -3,7 +3,7 @@
 Parsing is Python that holds the interpreter lock; in the server's own process it would stop every other session. Here
 it cannot, cancelling is a kill that takes effect at once, and memory goes back to the system when the process ends.
 
-Requests are pickled tuples, first ("diagnose", paths), then ("rows", name, page) or ("csv", name). Answers are
+Requests are pickled tuples, first ("diagnose", paths, options), then ("rows", name, page) or ("csv", name). Answers are
 ("progress", file, bytes_done, bytes_total), ("report", Report), ("answer", value) and ("failed", text).
 """
 
@@ -51,8 +51,8 @@ def serve(requests: queue.Queue[tuple[Any, ...]], answers: Answers) -> None:
     from analyze.report.table_rows import csv_text, rows  # noqa: PLC0415
     from pages.shell.portable import portable  # noqa: PLC0415
 
-    _, paths = requests.get()
-    report = diagnose(*paths, progress=answers.progress)
+    _, paths, options = requests.get()
+    report = diagnose(*paths, progress=answers.progress, **options)
     answers.send("report", portable(report))
     while True:
         request = requests.get()
