@@ -26,8 +26,8 @@ SERIES = ("#3b7dd8", "#e08428", "#2a9d8f", "#d1495b", "#8a63d2", "#d9a514", "#4f
 GREY = "#8590a2"
 #: phases of a recorded run
 PHASES = {"baseline": "#2a9d8f", "times": "#3b7dd8", "explanations": "#8a63d2"}
-#: luminance above which black text reads better than white
-LIGHT = 0.40
+#: relative luminance at which black and white text have the same contrast (WCAG 2)
+BALANCED = 0.179
 
 
 def part_colour(name: str, index: int) -> str:
@@ -37,5 +37,9 @@ def part_colour(name: str, index: int) -> str:
 
 def text_on(colour: str) -> str:
     """Black or white, whichever reads better on this colour."""
-    red, green, blue = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    return "#10141a" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT else "#ffffff"
+    red, green, blue = (_linear(int(colour[start : start + 2], 16) / 255) for start in (1, 3, 5))
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > BALANCED else "#ffffff"
+
+
+def _linear(value: float) -> float:
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4  # noqa: PLR2004 - the sRGB curve
