@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from analyze.ingest.parsed import Parsed
     from analyze.ingest.sources import Source
+    from analyze.ingest.temporary import TemporaryFolder
 
 RANK = re.compile(r"(?:^|[^a-z])(?:rank|worker)[-_]?(\d+)(?!\d)", re.IGNORECASE)
 WINDOW = re.compile(r"\.(times|explanations)(?:\.(\d+))?\.")
@@ -32,14 +33,16 @@ class Loaded:
     data_quality: pl.DataFrame
 
 
-def identified(loaded: Sequence[Loaded], manifests: Mapping[int, Mapping[str, Any]]) -> tuple[Trace, ...]:
+def identified(
+    loaded: Sequence[Loaded], manifests: Mapping[int, Mapping[str, Any]], folder: TemporaryFolder
+) -> tuple[Trace, ...]:
     """Traces in order of rank, cycle and window."""
     cycles = _cycles(loaded)
-    traces = [_trace(each, manifests, cycle) for each, cycle in zip(loaded, cycles, strict=True)]
+    traces = [_trace(each, manifests, cycle, folder) for each, cycle in zip(loaded, cycles, strict=True)]
     return tuple(sorted(traces, key=lambda each: (each.rank is None, each.rank or 0, each.cycle, each.window or "", each.path)))
 
 
-def _trace(loaded: Loaded, manifests: Mapping[int, Mapping[str, Any]], cycle: int) -> Trace:
+def _trace(loaded: Loaded, manifests: Mapping[int, Mapping[str, Any]], cycle: int, folder: TemporaryFolder) -> Trace:
     info, name = loaded.parsed.info(), loaded.source.name
     rank = info.rank if info.rank is not None else rank_of_name(name)
     return Trace(
@@ -51,6 +54,7 @@ def _trace(loaded: Loaded, manifests: Mapping[int, Mapping[str, Any]], cycle: in
         info=replace(info, rank=rank),
         frames=loaded.frames,
         data_quality=loaded.data_quality,
+        folder=folder,
     )
 
 

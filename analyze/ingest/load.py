@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from analyze.ingest.limits import Limits
-    from analyze.ingest.read import TemporaryFolder
     from analyze.ingest.sources import Source
+    from analyze.ingest.temporary import TemporaryFolder
 
 #: below this much JSON, starting processes costs more than they save
 PARALLEL_BYTES = 100 << 20

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from analyze.ingest.parse import Plan, Stretch
 
-#: a first timestamp beyond this is Unix time (2001) in a file that gives no base
+#: a timestamp beyond this is Unix time already (2001)
 UNIX_NS = 10**18
-YEAR_2100_NS = 4_102_444_800 * 10**9
 #: host calls that start device work, of every vendor
 LAUNCH = re.compile(r"Launch(?:Kernel|Cooperative|Host)?|Memcpy|Memset|appendKernel|EnqueueKernel|urEnqueue", re.IGNORECASE)
 #: event counts at which writers are known to stop
@@ -115,9 +114,9 @@ def _base_time(header: Mapping[str, Any], reference_ns: int | None, quality: Qua
     base = whole(header.get("baseTimeNanoseconds"))
     if base is None:
         return None, reference_ns is not None and reference_ns > UNIX_NS
-    if reference_ns is not None and base + reference_ns > YEAR_2100_NS:
+    if reference_ns is not None and reference_ns > UNIX_NS:
         quality.add("base-time-ignored")
-        return None, reference_ns > UNIX_NS
+        return None, True
     return base, True
 
 

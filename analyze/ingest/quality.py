@@ -26,6 +26,8 @@ MEANING = {
     "negative-duration": "events that end before they start; kept out of every sum",
     "implausible-duration": "events longer than a day; kept out of every sum",
     "unfinished": "events that had not ended when recording stopped; their duration is unknown",
+    "base-time-ignored": "a base time beside times that are absolute already; it is not added",
+    "repaired-header": "metadata around the event list that was not valid JSON and could be read after repair",
     "unreadable-header": "metadata around the event list that could not be read",
     "no-timed-events": "the file holds no timed event",
     "device-activity-missing": "host calls that start device work, and no device work: device figures are unknown",

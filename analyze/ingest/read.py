@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-import tempfile
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyze.errors import InputError, TraceFormatError
@@ -16,6 +14,7 @@ from analyze.ingest.load import Loader
 from analyze.ingest.recording import Progress, ReadCancelled, Recording, SetAside
 from analyze.ingest.run_files import RunFiles
 from analyze.ingest.sources import Refused, Source, sources
+from analyze.ingest.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +47,7 @@ def read(
     aside: list[SetAside] = []
     found: list[Source] = []
     with ExitStack() as stack:
-        stack.callback(folder.close_unless_kept)
+        stack.callback(folder.delete)
         for each in sources(given, limits, folder.new_file, check):
             check()
             if isinstance(each, Refused):
@@ -62,50 +61,14 @@ def read(
             raise _nothing(given, aside)
         return Recording(
             source=", ".join(str(each) for each in given),
-            traces=identified(loaded, run.manifests),
+            traces=identified(loaded, run.manifests, folder),
             manifests=run.manifests,
             step_log=run.step_log(),
             telemetry=run.telemetry(),
             telemetry_header=run.telemetry_headers,
             set_aside=tuple(aside),
-            folder=folder.keep(),
+            folder=folder.kept(),
         )
-
-
-class TemporaryFolder:
-    """A folder of our own, made when first needed and deleted with the Recording that keeps it."""
-
-    def __init__(self) -> None:
-        self.made: tempfile.TemporaryDirectory[str] | None = None
-        self.count = 0
-        self.kept = False
-
-    def path(self) -> Path:
-        """Return the folder."""
-        if self.made is None:
-            self.made = tempfile.TemporaryDirectory(prefix="stepscope-", ignore_cleanup_errors=True)
-        return Path(self.made.name)
-
-    def new_file(self) -> Path:
-        """Return a path of our own naming for a new file."""
-        self.count += 1
-        return self.path() / f"{self.count:06d}"
-
-    def new_folder(self) -> Path:
-        """Return a new empty folder."""
-        folder = self.new_file()
-        folder.mkdir()
-        return folder
-
-    def keep(self) -> tempfile.TemporaryDirectory[str] | None:
-        """Hand the folder over to whoever holds its files."""
-        self.kept = True
-        return self.made
-
-    def close_unless_kept(self) -> None:
-        """Delete everything where nobody took it over."""
-        if self.made is not None and not self.kept:
-            self.made.cleanup()
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from analyze.errors import InputError
 
 if TYPE_CHECKING:
-    import tempfile
     from collections.abc import Mapping
 
     import polars as pl
 
+    from analyze.ingest.temporary import TemporaryFolder
     from analyze.schema import TraceInfo
 
 
@@ -55,6 +55,8 @@ class Trace:
     frames: Mapping[str, pl.LazyFrame]
     #: columns of `schema.DATA_QUALITY`
     data_quality: pl.DataFrame
+    #: temporary files behind the frames: keep the trace as long as its frames are used
+    folder: TemporaryFolder | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,5 +74,5 @@ class Recording:
     #: header line of each telemetry file, by host
     telemetry_header: Mapping[str, Mapping[str, Any]]
     set_aside: tuple[SetAside, ...]
-    #: temporary files behind the frames, deleted with this object
-    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False, compare=False)
+    #: temporary files behind the frames, which live as long as the Recording or one of its traces
+    folder: TemporaryFolder | None = field(default=None, repr=False, compare=False)

@@ -88,7 +88,11 @@ class Decompressed:
         self.layers: list[Gunzip | Unzstd] = []
         self.produced = 0
         self.source: Readable = self.stored
-        self._unwrap()
+        try:
+            self._unwrap()
+        except BaseException:
+            self.file.close()
+            raise
 
     def _unwrap(self) -> None:
         while True:
