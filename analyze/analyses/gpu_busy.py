@@ -58,4 +58,5 @@ def _sum_begun_within(sums: pl.DataFrame, start: np.ndarray, end: np.ndarray) ->
     begun = sums["start_ns"]
     until = pl.concat([pl.Series([0], dtype=pl.Int64), sums["until"]])
     last, first = (until.gather(begun.search_sorted(pl.Series(edge))) for edge in (end, start))
-    return last - first
+    between: pl.Series = last - first
+    return between

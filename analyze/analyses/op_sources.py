@@ -23,8 +23,8 @@ COLUMNS = (
 
 #: frames of the library, the interpreter and the recorder: the line that matters is the user's
 LIBRARY = (
-    r"^<|^nn\.Module: |(^|[/\\])(torch|torchvision|torch_\w+|triton|numpy|PIL|contextlib\.py|functools\.py|threading\.py|runpy\.py"
-    r"|collect|site-packages|dist-packages|lib[/\\]python3\.\d+|multiprocessing|importlib)([/\\(]|$)"
+    r"^<|^nn\.Module: |(^|[/\\])(torch|torchvision|torch_\w+|triton|numpy|PIL|contextlib\.py|functools\.py|threading\.py"
+    r"|runpy\.py|collect|site-packages|dist-packages|lib[/\\]python3\.\d+|multiprocessing|importlib)([/\\(]|$)"
 )
 
 

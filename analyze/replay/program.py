@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from analyze.intervals import Spans

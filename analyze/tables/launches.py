@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from analyze.errors import MissingData
@@ -10,6 +9,10 @@ from analyze.intervals import covered_per_window, of_frame
 from analyze.nesting import innermost, nest
 from analyze.schema import TABLES
 from analyze.tables._in_step import with_step
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: call names without vendor prefix → what the call waits for; first match wins
 BLOCKING = (
@@ -92,7 +95,8 @@ def _enclosing_operator(calls: pl.DataFrame, op_events: pl.LazyFrame) -> pl.Seri
     nesting = nest(lane_of(operators), operators["start_ns"].to_numpy(), operators["dur_ns"].to_numpy())
     row = pl.Series(innermost(nesting, lane_of(calls), calls["start_ns"].to_numpy()))
     enclosing: pl.Series = operators["id"].gather(row.clip(lower_bound=0))
-    return enclosing.zip_with(row >= 0, pl.Series([None], dtype=pl.Int64))
+    told: pl.Series = enclosing.zip_with(row >= 0, pl.Series([None], dtype=pl.Int64))
+    return told
 
 
 def _overlaps(calls: pl.DataFrame, overhead: pl.DataFrame) -> pl.Series:

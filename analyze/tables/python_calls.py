@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import polars as pl
 
 from analyze.errors import MissingData
 from analyze.schema import TABLES
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def python_calls(python_events: pl.LazyFrame) -> pl.DataFrame:

@@ -73,7 +73,10 @@ def detect(replay: Replay, copy_runs: pl.DataFrame, steps: pl.DataFrame, input_w
         without_host_regions(around),
         cautious=without_host_regions(between),
         host_side=False,
-        message=f"{what}, in {runs['step'].n_unique()} of {steps.height} recorded steps; saved rarely or elsewhere it would give back {{saving}}.",
+        message=(
+            f"{what}, in {runs['step'].n_unique()} of {steps.height} recorded steps; saved rarely or elsewhere it would give "
+            "back {saving}."
+        ),
         evidence=evidence,
         thresholds={"min_tensors": MIN_TENSORS, "max_copy_share": MAX_COPY_SHARE},
     )

@@ -61,6 +61,7 @@ def detect(replay: Replay, copy_runs: pl.DataFrame, input_wait: pl.DataFrame | N
     if input_wait is not None:
         following = subtract(following, of_frame(input_wait))
     moved = number(runs["bytes"].sum())
+    rate = moved / max(number(runs["dur_ns"].sum()), 1.0)
     copy_ms = number(runs["dur_ns"].sum()) / replay.program.steps / 1e6
     after_ms = number((runs["until_ns"] - runs["end_ns"]).sum()) / replay.program.steps / 1e6
     return replayed(
@@ -70,7 +71,7 @@ def detect(replay: Replay, copy_runs: pl.DataFrame, input_wait: pl.DataFrame | N
         cautious=without_host_regions(copying),
         host_side=False,
         message=(
-            f"{moved / replay.program.steps / 1e6:.3g} MB a step go to the host at {moved / number(runs['dur_ns'].sum()):.2g} GB/s "
+            f"{moved / replay.program.steps / 1e6:.3g} MB a step go to the host at {rate:.2g} GB/s "
             f"({copy_ms:.3g} ms), and the host then works {after_ms:.3g} ms before it launches again; kept on the GPU this would "
             "give back {saving}."
         ),
