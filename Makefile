@@ -4,7 +4,7 @@
 #   make app    look at recorded runs in the browser
 #   make test   run the tests            make test ARGS='-k pageable'
 #   make check  ruff and mypy
-#   make bench  speed, overhead and accuracy, into benchmarks/results/
+#   make bench  speed, overhead and accuracy on this machine; takes a while
 #
 # PYTHON=python3.12 chooses the interpreter that .venv is made with. All paths are relative: this folder's may hold spaces.
 
@@ -64,7 +64,8 @@ check: $(VENV)/.dev
 	@$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for file in benchmarks/[!_]*.py; do \
+		name=$${file#benchmarks/}; echo "== $$name"; $(BIN)/python -m "benchmarks.$${name%.py}" || exit 1; done
 
 wheel: $(VENV)/.made
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
