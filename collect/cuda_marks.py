@@ -17,8 +17,8 @@ class CudaMark:
         self._loss = loss
 
     def passed(self) -> bool:
-        """Whether the device has passed the event."""
-        return bool(self._event.query())
+        """Whether the device has passed the event; while a graph is captured nobody may ask."""
+        return not _is_capturing() and bool(self._event.query())
 
     def since(self, earlier: CudaMark) -> int:
         """Return nanoseconds since an earlier event; events resolve half a microsecond."""
@@ -47,14 +47,14 @@ class CudaDevice:
         """Wait for the device; left out during graph capture, where waiting is an error."""
         import torch
 
-        if not torch.cuda.is_current_stream_capturing():
+        if not _is_capturing():
             torch.cuda.synchronize()
 
     def mark(self, loss: Any) -> CudaMark | None:  # noqa: ANN401
         """Record an event on the current stream; None while a graph is captured."""
         import torch
 
-        if torch.cuda.is_current_stream_capturing():
+        if _is_capturing():
             return None
         on_host = self._fetch(loss)
         new_event: Any = torch.cuda.Event
@@ -73,3 +73,9 @@ class CudaDevice:
             return None
         self._loss_taken_s = now_s
         return loss.detach().to("cpu", non_blocking=True)
+
+
+def _is_capturing() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_current_stream_capturing())

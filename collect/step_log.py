@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from collect.step_clock import Step
 
+#: made once: a step log must cost next to nothing
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class StepLog:
     """`steps.<rank>.jsonl`: one object per step, flushed at once, so that a killed run keeps all it had."""
@@ -33,7 +36,7 @@ class StepLog:
             "loss": step.loss if step.loss is not None and math.isfinite(step.loss) else None,
             "phase": step.phase,
         }
-        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        self._file.write(_ENCODE(line) + "\n")
         self._file.flush()
         self.count += 1
         self.samples = step.samples if step.samples is not None else self.samples
