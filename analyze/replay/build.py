@@ -20,6 +20,8 @@ UNEXPLAINED_NS = 10_000
 QUEUE_FULL = 900
 #: a launch this many times the median, on a full queue, was waiting for room
 QUEUE_WAIT_FACTOR = 5
+#: how many launches back the awaited work is looked for
+AWAITED_AMONG = 4096
 #: gaps on a stream beyond this are idle time, not the device's own spacing between two kernels
 MAX_SPACING_NS = 6_000
 
@@ -165,23 +167,29 @@ def _waits(calls: pl.DataFrame, device: _DeviceSide, begin: Ints, end: Ints) -> 
     waits[copies] = own[copies]
     awaited_end[copies] = np.minimum(device.end[own[copies]], end[copies])
     for call in np.flatnonzero(np.isin(kind, ["stream", "event"]) & (issued > 0)):
-        work = _awaited_by(device, int(issued[call]), int(end[call]))
-        waits[call], awaited_end[call] = work, min(int(device.end[work]), int(end[call]))
+        awaited_by = _awaited_by_stream_wait if kind[call] == "stream" else _awaited_by_event_wait
+        work = awaited_by(device, int(issued[call]), int(end[call]))
+        if work != NOTHING:
+            waits[call], awaited_end[call] = work, min(int(device.end[work]), int(end[call]))
     return waits, awaited_end
 
 
-def _awaited_by(device: _DeviceSide, issued: int, call_end: int) -> int:
-    """The work whose end best explains the end of a stream or event wait.
-
-    The last work of each stream issued so far is a candidate; one that ended after the wait cannot have been awaited.
-    """
+def _awaited_by_stream_wait(device: _DeviceSide, issued: int, call_end: int) -> int:
+    """The last work of the stream whose end best explains the wait's; a stream still at work cannot have been awaited."""
     if device.streams == 1:
         return issued - 1
-    window = slice(max(0, issued - 4096), issued)
+    window = slice(max(0, issued - AWAITED_AMONG), issued)
     streams = device.stream[window]
     last = {int(s): window.start + int(np.flatnonzero(streams == s)[-1]) for s in np.unique(streams)}
     possible = [work for work in last.values() if device.end[work] <= call_end + NEAR_NS]
     return max(possible, key=lambda work: int(device.end[work]), default=issued - 1)
+
+
+def _awaited_by_event_wait(device: _DeviceSide, issued: int, call_end: int) -> int:
+    """The work that ended last before the wait did: its stream may have had more to do after the event."""
+    first = max(0, issued - AWAITED_AMONG)
+    ended = first + np.flatnonzero(device.end[first:issued] <= call_end + NEAR_NS)
+    return int(ended[np.argmax(device.end[ended])]) if ended.size else NOTHING
 
 
 def _on_full_queue(device: _DeviceSide, begin: Ints, dur: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray

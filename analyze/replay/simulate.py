@@ -8,6 +8,7 @@ few vector operations, whatever its length.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,8 +130,14 @@ class _Pass:
         self.work_start, self.work_end = np.array(work_start), np.array(work_end)
 
     def _issue(self, first: int, last: int) -> None:
+        """Start the work; what awaits other work of the same run, as in a graph with branches, begins a part of its own."""
         if first == last:
             return
+        awaiting = first + np.flatnonzero(self.program.depends[first:last] >= first)
+        for begin, end in pairwise([first, *awaiting.tolist(), last]):
+            self._issue_part(begin, end)
+
+    def _issue_part(self, first: int, last: int) -> None:
         program, span = self.program, slice(first, last)
         ready = self.call_begin[program.work_call[span]] + program.latency[span]
         dependent = program.depends[first:last] != NOTHING
