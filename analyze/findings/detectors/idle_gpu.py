@@ -56,16 +56,14 @@ def detect(
     drawn = idle["power_w"].sum() if idle["power_w"].null_count() < idle.height else None
     power = "" if drawn is None else f" and {'draw' if len(names) > 1 else 'draws'} {drawn:,.0f} W"
     one = "run nothing during the steps" if len(names) > 1 else "runs nothing during the steps"
-    rest = (
-        "; the training runs on the CPU"
-        if nothing_works
-        else f"; {device_state.height - idle.height} of {device_state.height} cards work"
-    )
+    working = device_state.height - idle.height
+    where = "no card works" if (manifest or {}).get("device") == "cuda" else "the training runs on the CPU"
+    rest = where if nothing_works else f"{working} of {device_state.height} cards work"
     return [
         Finding(
             detector=DETECTOR.id,
             kind="note",
-            message=f"{', '.join(names)} {one}{power}{rest}.",
+            message=f"{', '.join(names)} {one}{power}; {rest}.",
             confidence=0.9,
             severity=Severity.HIGH if nothing_works else Severity.MEDIUM,
             location=names[0],
