@@ -99,6 +99,7 @@ def rank_result(recording: Recording, trace: Trace, explained: Trace | None, bas
         "rank": trace.rank,
         "data_quality": trace.data_quality,
         "telemetry": recording.telemetry,
+        "telemetry_header": recording.telemetry_header or None,
         "step_log": None if log is None else log.filter(pl.col("rank") == only_rank),
         "manifest": recording.manifests.get(only_rank),
         "baseline_step_ms": baseline_step_ms,

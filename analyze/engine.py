@@ -25,7 +25,7 @@ ACROSS_RANKS = "analyze.analyses.across_ranks"
 DETECTORS = "analyze.findings.detectors"
 #: inputs of one rank that are not computed from others
 SOURCES = (
-    *schema.FAMILIES, "trace_info", "data_quality", "telemetry", "step_log", "manifest", "baseline_step_ms", "explained", "rank",
+    *schema.FAMILIES, "trace_info", "data_quality", "telemetry", "step_log", "manifest", "baseline_step_ms", "explained", "rank", "telemetry_header",
 )  # fmt: skip
 #: begins the reason of a detector that failed through a fault of its own; tests hold that no trace provokes one
 FAULT = "a fault in the detector itself"
@@ -35,6 +35,7 @@ WHAT_IS_MISSING = {
     "step_log": "no step log was recorded beside the trace",
     "manifest": "no manifest was recorded beside the trace",
     "baseline_step_ms": "no unprofiled step time is known",
+    "telemetry_header": "no telemetry was recorded beside the trace",
     "rank": "the trace does not say which rank it is",
     "explained": "no window with shapes, memory and stacks was recorded",
 }

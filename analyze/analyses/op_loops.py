@@ -36,7 +36,7 @@ MIN_REPEATS = 32
 NAMED = 6
 
 
-def op_loops(cpu_ops: pl.DataFrame, launches: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
+def op_loops(cpu_ops: pl.DataFrame, launches: pl.DataFrame | None = None, kernels: pl.DataFrame | None = None) -> pl.DataFrame:
     """Maximal repetitions of top-level operator names within a step, on every thread, shortest period first."""
     top = cpu_ops.filter(pl.col("depth") == 0, pl.col("step").is_not_null()).sort("start_ns")
     found = []
@@ -49,6 +49,9 @@ def op_loops(cpu_ops: pl.DataFrame, launches: pl.DataFrame, kernels: pl.DataFram
             found.append((process, thread, step, period, (last - first) // period, begin, end - begin, text, mine["id"][first]))
     schema = {column.name: column.dtype for column in COLUMNS}
     loops = pl.DataFrame(found, schema=dict(list(schema.items())[:9]), orient="row")
+    if launches is None or kernels is None:
+        nothing = pl.lit(0, dtype=pl.Int64)
+        return loops.with_columns(launches=nothing, device_ns=nothing, kinds=pl.lit(""), waits=nothing).select(list(schema))
     return _with_work(loops, launches, kernels).select(list(schema))
 
 

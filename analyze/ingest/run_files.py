@@ -118,6 +118,9 @@ def _numbers(metric: str, measured: object) -> Iterator[tuple[str, float | None]
     if measured is None or isinstance(measured, (int, float)):
         yield metric, None if measured is None else float(measured)
     elif isinstance(measured, list):
+        if all(isinstance(each, str) for each in measured):
+            # none of the words is an answer too, and not the same as no answer
+            yield metric, float(len(measured))
         for index, each in enumerate(measured):
             if isinstance(each, str):
                 yield f"{metric}.{each}", 1.0

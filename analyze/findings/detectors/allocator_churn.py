@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.places import busiest_place
+from analyze.findings.places import busiest_place, with_places
 from analyze.findings.saving import replayed
 from analyze.replay.edits import without_calls
 from analyze.scalars import number
@@ -42,7 +42,12 @@ DETECTOR = Detector(
 MIN_CALLS_PER_STEP = 1.0
 
 
-def detect(replay: Replay, launches: pl.DataFrame, cpu_ops: pl.DataFrame | None = None) -> list[Finding]:
+def detect(
+    replay: Replay,
+    launches: pl.DataFrame,
+    cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
+) -> list[Finding]:
     """One finding for the driver's allocations and frees in the window."""
     in_window = launches.filter(
         pl.col("blocking").cast(pl.String).is_in(["allocation", "free"]), pl.col("id").is_in(replay.program.call_id.tolist())
@@ -61,7 +66,11 @@ def detect(replay: Replay, launches: pl.DataFrame, cpu_ops: pl.DataFrame | None 
             f"{per_step - frees:.3g} allocations and {frees:.3g} frees a step go to the driver ({spent_ms:.3g} ms in the calls); "
             "served from the cache they would give back {saving}."
         ),
-        location=busiest_place(in_window["op_id"], cpu_ops),
-        evidence=in_window.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "op_id").head(50),
+        location=busiest_place(in_window["op_id"], cpu_ops, op_sources),
+        evidence=with_places(
+            in_window.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "op_id").head(50),
+            cpu_ops,
+            op_sources,
+        ),
         thresholds={"min_calls_per_step": MIN_CALLS_PER_STEP},
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.places import place_of_copy
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import without_host_regions
@@ -43,7 +44,15 @@ MIN_TENSORS = 17
 MAX_COPY_SHARE = 0.5
 
 
-def detect(replay: Replay, copy_runs: pl.DataFrame, steps: pl.DataFrame, input_wait: pl.DataFrame | None = None) -> list[Finding]:
+def detect(
+    replay: Replay,
+    copy_runs: pl.DataFrame,
+    copies: pl.DataFrame,
+    steps: pl.DataFrame,
+    input_wait: pl.DataFrame | None = None,
+    cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
+) -> list[Finding]:
     """One saving where steps of the window keep saving, a note where one of several did."""
     program = replay.program
     runs = copy_runs.filter(
@@ -63,10 +72,11 @@ def detect(replay: Replay, copy_runs: pl.DataFrame, steps: pl.DataFrame, input_w
     tensors, moved = number(runs["count"].mean()), number(runs["bytes"].mean())
     each_ms = number((runs["until_ns"] - runs["from_ns"]).mean()) / 1e6
     evidence = runs.drop("copy_ids").head(50)
+    location = place_of_copy(runs["first_copy_id"][0], copies, cpu_ops, op_sources)
     what = f"{tensors:,.0f} tensors ({moved / 1e6:.3g} MB) go to the host and into a file in {each_ms:.3g} ms"
     if runs["step"].n_unique() == 1 and steps.height > 1:
         message = f"In one of {steps.height} recorded steps {what}; divide by how often that happens."
-        return [Finding(detector=DETECTOR.id, kind="note", message=message, confidence=0.8, evidence=evidence)]
+        return [Finding(detector=DETECTOR.id, kind="note", message=message, confidence=0.8, location=location, evidence=evidence)]
     return replayed(
         DETECTOR.id,
         replay,
@@ -77,6 +87,7 @@ def detect(replay: Replay, copy_runs: pl.DataFrame, steps: pl.DataFrame, input_w
             f"{what}, in {runs['step'].n_unique()} of {steps.height} recorded steps; saved rarely or elsewhere it would give "
             "back {saving}."
         ),
+        location=location,
         evidence=evidence,
         thresholds={"min_tensors": MIN_TENSORS, "max_copy_share": MAX_COPY_SHARE},
     )

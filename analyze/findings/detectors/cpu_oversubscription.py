@@ -35,7 +35,7 @@ DETECTOR = Detector(
 #: processors loaded less than this have room, whatever the number of threads
 MIN_LOAD_PERCENT = 85.0
 #: threads and workers per core above which they get in each other's way
-MAX_PER_CORE = 1.25
+MAX_THREADS_PER_CORE = 1.25
 #: share of the surplus that comes back, low and high: waiting threads also spin
 LOW_SHARE, HIGH_SHARE = 0.2, 1.5
 
@@ -61,7 +61,7 @@ def detect(
     if load is None:
         raise MissingData("no processor load was sampled during the steps")
     load_percent = float(load)  # type: ignore[arg-type]
-    if wanted <= MAX_PER_CORE * cores or load_percent < MIN_LOAD_PERCENT:
+    if wanted <= MAX_THREADS_PER_CORE * cores or load_percent < MIN_LOAD_PERCENT:
         return []
     what = f"{ranks} x ({threads} compute threads + {workers} workers) share {cores} cores, which are {load_percent:.0f} % busy"
     evidence = pl.DataFrame({"threads": [int(threads)], "workers": [workers], "local_ranks": [ranks], "cores": [int(cores)]})
@@ -77,5 +77,5 @@ def detect(
         high_ns=min(step_ns * surplus * HIGH_SHARE, step_ns * 0.9),
         message=f"{what}; as many threads as cores would give back about {{saving}}.",
         evidence=evidence,
-        thresholds={"min_load_percent": MIN_LOAD_PERCENT, "max_per_core": MAX_PER_CORE},
+        thresholds={"min_load_percent": MIN_LOAD_PERCENT, "max_threads_per_core": MAX_THREADS_PER_CORE},
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.places import place_of_copy
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import without_host_regions
@@ -46,7 +47,14 @@ MIN_BYTES = 256 << 10
 MAX_COPIES_IN_RUN = 16
 
 
-def detect(replay: Replay, copy_runs: pl.DataFrame, input_wait: pl.DataFrame | None = None) -> list[Finding]:
+def detect(
+    replay: Replay,
+    copy_runs: pl.DataFrame,
+    copies: pl.DataFrame,
+    input_wait: pl.DataFrame | None = None,
+    cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
+) -> list[Finding]:
     """One finding for all large copies to the host in the window."""
     runs = copy_runs.filter(
         pl.col("direction") == "device-to-host",
@@ -75,6 +83,7 @@ def detect(replay: Replay, copy_runs: pl.DataFrame, input_wait: pl.DataFrame | N
             f"({copy_ms:.3g} ms), and the host then works {after_ms:.3g} ms before it launches again; kept on the GPU this would "
             "give back {saving}."
         ),
+        location=place_of_copy(runs.sort("bytes", descending=True)["first_copy_id"][0], copies, cpu_ops, op_sources),
         evidence=runs.drop("copy_ids").sort("bytes", descending=True).head(50),
         thresholds={"min_bytes": MIN_BYTES, "max_copies_in_run": MAX_COPIES_IN_RUN},
     )

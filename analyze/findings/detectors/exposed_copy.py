@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.places import place_of
+from analyze.findings.places import place_of, with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import clip, of_frame, subtract, total
 from analyze.replay.edits import without_work
@@ -44,7 +44,13 @@ DETECTOR = Detector(
 CAUTIOUS_SPREAD = 0.3
 
 
-def detect(replay: Replay, copies: pl.DataFrame, kernels: pl.DataFrame, cpu_ops: pl.DataFrame | None = None) -> list[Finding]:
+def detect(
+    replay: Replay,
+    copies: pl.DataFrame,
+    kernels: pl.DataFrame,
+    cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
+) -> list[Finding]:
     """One finding for the pinned host-to-device copies of the window."""
     program = replay.program
     pinned = copies.filter(
@@ -69,8 +75,12 @@ def detect(replay: Replay, copies: pl.DataFrame, kernels: pl.DataFrame, cpu_ops:
             f"stream that computes ({bare / program.steps / 1e6:.3g} ms with no kernel beside them); copied a step ahead they "
             "would give back {saving}."
         ),
-        location=place_of(largest["op_id"], cpu_ops),
-        evidence=pinned.sort("dur_ns", descending=True)
-        .select("step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id")
-        .head(50),
+        location=place_of(largest["op_id"], cpu_ops, op_sources),
+        evidence=with_places(
+            pinned.sort("dur_ns", descending=True)
+            .select("step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id")
+            .head(50),
+            cpu_ops,
+            op_sources,
+        ),
     )

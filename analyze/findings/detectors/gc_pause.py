@@ -64,6 +64,7 @@ def detect(replay: Replay, annotations: pl.DataFrame, manifest: Mapping[str, Any
             f"{pauses.height / replay.program.steps:.3g} garbage collections a step, the longest of {longest:.3g} ms; without "
             "them the step would give back {saving}."
         ),
+        location="Python's garbage collector",
         evidence=pauses.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns").head(50),
         thresholds={"min_share": MIN_SHARE},
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.places import costliest_place, with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame
 from analyze.replay.edits import as_graph
@@ -53,7 +54,12 @@ MIN_LAUNCHES_PER_STEP = 20
 
 
 def detect(
-    replay: Replay, gpu_gaps: pl.DataFrame, kernels: pl.DataFrame, input_wait: pl.DataFrame | None = None
+    replay: Replay,
+    gpu_gaps: pl.DataFrame,
+    kernels: pl.DataFrame,
+    input_wait: pl.DataFrame | None = None,
+    cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
 ) -> list[Finding]:
     """One finding where replaying with captured steps gives back device idle time."""
     program = replay.program
@@ -71,7 +77,7 @@ def detect(
         for share in (0.0, PARTIAL_CAPTURE_SHARE)
     ]
     mean_kernel_us = number(kernels["dur_ns"].mean()) / 1e3
-    waiting = gpu_gaps.filter(pl.col("cause") == "launch").sort("dur_ns", descending=True)
+    waiting = _with_awaited_operator(gpu_gaps, kernels)
     return replayed(
         DETECTOR.id,
         replay,
@@ -82,6 +88,19 @@ def detect(
             f"{launches_per_step:,.0f} launches a step of {mean_kernel_us:.3g} µs each on average come slower than the "
             "GPU runs them; captured or compiled they would give back {saving}."
         ),
-        evidence=waiting.select("step", "device", "start_ns", "dur_ns", "launch_ns").head(50),
+        location=costliest_place(waiting.select("op_id", cost_ns="launch_ns"), cpu_ops, op_sources, of="the idle time"),
+        evidence=with_places(waiting.head(50), cpu_ops, op_sources),
         thresholds={"longest_launch_gap_ns": LONGEST_LAUNCH_GAP_NS, "graph_launch_ns": GRAPH_LAUNCH_NS},
+    )
+
+
+def _with_awaited_operator(gpu_gaps: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
+    """Launch gaps, longest first, with the operator whose kernel ended each."""
+    begun = kernels.select("device", "op_id", until="start_ns").unique(["device", "until"])
+    return (
+        gpu_gaps.filter(pl.col("cause") == "launch")
+        .with_columns(until=pl.col("start_ns") + pl.col("dur_ns"))
+        .join(begun, on=["device", "until"], how="left")
+        .sort("dur_ns", "start_ns", descending=[True, False])
+        .select("step", "device", "start_ns", "dur_ns", "launch_ns", "op_id")
     )

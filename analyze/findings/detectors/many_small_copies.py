@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.places import place_of_copy
 from analyze.findings.saving import replayed
 from analyze.intervals import merge
 from analyze.replay.edits import combine, with_work_duration, without_host_regions, without_waits
@@ -51,7 +52,14 @@ UNKNOWN_LINK_BYTES_PER_S = 15.75e9
 COPY_SETUP_NS, ASYNC_CALL_NS = 1_500.0, 8_000.0
 
 
-def detect(replay: Replay, copies: pl.DataFrame, copy_runs: pl.DataFrame, host_link: pl.DataFrame) -> list[Finding]:
+def detect(
+    replay: Replay,
+    copies: pl.DataFrame,
+    copy_runs: pl.DataFrame,
+    host_link: pl.DataFrame,
+    cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
+) -> list[Finding]:
     """One finding for all runs of small host copies in the window."""
     runs = copy_runs.filter(
         pl.col("direction").is_in(["host-to-device", "device-to-host"]),
@@ -78,6 +86,7 @@ def detect(replay: Replay, copies: pl.DataFrame, copy_runs: pl.DataFrame, host_l
             f"{count:,.0f} {direction} copies a step move {moved / 1e6:.3g} MB in all, {moved / count / 1e3:.3g} kB each; "
             "packed into one they would give back {saving}."
         ),
+        location=place_of_copy(runs.sort("count", descending=True)["first_copy_id"][0], copies, cpu_ops, op_sources),
         evidence=runs.sort("count", descending=True).drop("copy_ids").head(50),
         thresholds={"min_copies_in_run": MIN_COPIES_IN_RUN, "max_mean_bytes": MAX_MEAN_BYTES},
     )

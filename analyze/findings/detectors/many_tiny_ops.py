@@ -40,37 +40,39 @@ DETECTOR = Detector(
 
 #: work larger than this on average fills the device by itself
 MAX_MEAN_KERNEL_NS = 50_000
+#: an operator on the host that takes longer on average does work worth its dispatch
+MAX_MEAN_HOST_OP_NS = 40_000
+OPTIMIZER = r"^Optimizer\.(step|zero_grad)#"
 #: a loop must launch this often to be worth a vectorised version
 MIN_LAUNCHES = 64
 #: kinds that make a repeating sequence the layers of a model rather than a loop over data
 LAYER_KINDS = ("attention", "convolution")
 #: host time that stays, in iterations: an operator on everything checks and dispatches like one on a piece
-LEFT_ITERATIONS, CAUTIOUS_LEFT_SHARE = 2.0, 0.15
+LEFT_ITERATIONS_COUNT, CAUTIOUS_LEFT_SHARE = 2.0, 0.15
 #: device time that stays: small kernels take a few microseconds whatever they do
-DEVICE_TIME_LEFT = 0.2
+LEFT_DEVICE_TIME_SHARE = 0.2
 
 
 def detect(
     replay: Replay,
     op_loops: pl.DataFrame,
     cpu_ops: pl.DataFrame,
+    kernels: pl.DataFrame | None = None,
     annotations: pl.DataFrame | None = None,
+    input_wait: pl.DataFrame | None = None,
     op_sources: pl.DataFrame | None = None,
 ) -> list[Finding]:
-    """One finding for all such loops of the window, outside the optimizer (a finding of its own)."""
-    loops = op_loops.filter(
-        pl.col("launches") >= MIN_LAUNCHES,
-        # where each iteration waits for the device, the wait is the finding
-        pl.col("waits") < pl.col("repeats") / 2,
-        pl.col("device_ns") <= MAX_MEAN_KERNEL_NS * pl.col("launches"),
-        ~pl.any_horizontal(pl.col("kinds").str.contains(kind) for kind in LAYER_KINDS),
-    )
+    """One finding for all such loops of the window, outside the optimizer and the loader (findings of their own)."""
+    loops = _on_device(op_loops) if kernels is not None else _on_host(op_loops)
     if annotations is not None:
-        loops = _outside_optimizer(loops, annotations)
+        calls = annotations.filter(~pl.col("on_device"), pl.col("name").cast(pl.String).str.contains(OPTIMIZER))
+        loops = _outside(loops, calls)
+    if input_wait is not None:
+        loops = _outside(loops, input_wait)
     if loops.is_empty():
         return []
     largest = loops.sort("dur_ns", descending=True).row(0, named=True)
-    per_step = number(loops["launches"].sum()) / replay.program.steps
+    per_step = number((loops["repeats"] * loops["period"]).sum()) / replay.program.steps
     return replayed(
         DETECTOR.id,
         replay,
@@ -78,8 +80,8 @@ def detect(
         cautious=_vectorised(loops, CAUTIOUS_LEFT_SHARE),
         host_side=True,
         message=(
-            f"A loop of {largest['repeats']} iterations ({largest['operators']}) and others like it launch {per_step:,.0f} small "
-            "kernels a step; on whole tensors they would give back {saving}."
+            f"A loop of {largest['repeats']} iterations ({largest['operators']}) and others like it run {per_step:,.0f} small "
+            "operators a step; on whole tensors they would give back {saving}."
         ),
         location=place_of(largest["first_op_id"], cpu_ops, op_sources),
         evidence=loops.sort("dur_ns", descending=True).head(50),
@@ -87,19 +89,33 @@ def detect(
     )
 
 
-def _outside_optimizer(loops: pl.DataFrame, annotations: pl.DataFrame) -> pl.DataFrame:
-    calls = annotations.filter(
-        ~pl.col("on_device"), pl.col("name").cast(pl.String).str.contains(r"^Optimizer\.(step|zero_grad)#")
-    ).select("start_ns", until=pl.col("start_ns") + pl.col("dur_ns"))
-    inside = loops.sort("start_ns").join_asof(calls.sort("start_ns"), on="start_ns", strategy="backward")
+def _on_device(loops: pl.DataFrame) -> pl.DataFrame:
+    return loops.filter(
+        pl.col("launches") >= MIN_LAUNCHES,
+        # where each iteration waits for the device, the wait is the finding
+        pl.col("waits") < pl.col("repeats") / 2,
+        pl.col("device_ns") <= MAX_MEAN_KERNEL_NS * pl.col("launches"),
+        ~pl.any_horizontal(pl.col("kinds").str.contains(kind) for kind in LAYER_KINDS),
+    )
+
+
+def _on_host(loops: pl.DataFrame) -> pl.DataFrame:
+    """Without a device the operators do the work themselves: small is what takes little time."""
+    calls = pl.col("repeats") * pl.col("period")
+    return loops.filter(calls >= MIN_LAUNCHES, pl.col("dur_ns") <= MAX_MEAN_HOST_OP_NS * calls)
+
+
+def _outside(loops: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    bounds = spans.select("start_ns", until=pl.col("start_ns") + pl.col("dur_ns")).sort("start_ns")
+    inside = loops.sort("start_ns").join_asof(bounds, on="start_ns", strategy="backward")
     return inside.filter((pl.col("start_ns") >= pl.col("until")).fill_null(value=True)).drop("until")
 
 
 def _vectorised(loops: pl.DataFrame, left_share: float | None) -> Edit:
-    """Each loop keeps LEFT_ITERATIONS iterations' host time, or a fixed share; its device time shrinks."""
-    shares = loops.with_columns(share=pl.lit(left_share) if left_share else LEFT_ITERATIONS / pl.col("repeats"))
+    """Each loop keeps LEFT_ITERATIONS_COUNT iterations' host time, or a fixed share; its device time shrinks."""
+    shares = loops.with_columns(share=pl.lit(left_share) if left_share else LEFT_ITERATIONS_COUNT / pl.col("repeats"))
     edits = [
         without_host_regions(of_frame(mine), keep_share=number(share[0]), keep_work=True)
         for share, mine in shares.group_by(pl.col("share").round(3), maintain_order=True)
     ]
-    return combine(*edits, with_work_scaled(of_frame(loops), DEVICE_TIME_LEFT))
+    return combine(*edits, with_work_scaled(of_frame(loops), LEFT_DEVICE_TIME_SHARE))

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.places import place_of, with_places
 from analyze.findings.saving import replayed
 from analyze.replay.edits import combine, with_work_duration, without_waits
 from analyze.scalars import number
@@ -58,6 +59,7 @@ def detect(
     launches: pl.DataFrame,
     host_link: pl.DataFrame,
     cpu_ops: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
 ) -> list[Finding]:
     """One finding for all pageable host-to-device copies of the window."""
     pageable = copies.filter(
@@ -94,9 +96,13 @@ def detect(
             f"come from pageable memory at {reached:.2g} GB/s and hold up the host; pinned and without blocking they "
             "would give back {saving}."
         ),
-        location=_operator(worst["op_id"], cpu_ops),
-        evidence=pageable.sort("dur_ns", descending=True).select(
-            "step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id"
+        location=place_of(worst["op_id"], cpu_ops, op_sources),
+        evidence=with_places(
+            pageable.sort("dur_ns", descending=True)
+            .select("step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id")
+            .head(50),
+            cpu_ops,
+            op_sources,
         ),
         thresholds={"pinned_rate_bytes_per_s": rates[1]},
     )
@@ -124,10 +130,3 @@ def _waits_of(pageable: pl.DataFrame, launches: pl.DataFrame) -> np.ndarray:
         pl.col("blocking").cast(pl.String).is_in(["stream", "device", "event"]),
     )
     return pl.concat([pageable["launch_id"], syncs["id"]]).to_numpy()
-
-
-def _operator(op_id: int | None, cpu_ops: pl.DataFrame | None) -> str | None:
-    if cpu_ops is None or op_id is None:
-        return None
-    operator = cpu_ops.filter(pl.col("id") == op_id)
-    return None if operator.is_empty() else f"{operator['name'][0]} {operator['input_shapes'][0] or ''}".strip()

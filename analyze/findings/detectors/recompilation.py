@@ -64,11 +64,12 @@ def detect(replay: Replay, steps: pl.DataFrame, annotations: pl.DataFrame, cpu_o
     if compiling.is_empty():
         return []
     evidence = compiling.sort("dur_ns", descending=True).head(50)
+    location = str(evidence["name"][0])
     longest = number(compiling["dur_ns"].max()) / 1e6
     affected = compiling["step"].n_unique()
     if affected == 1 and steps.height > 1:
         message = f"One of {steps.height} recorded steps compiles for {longest:,.0f} ms; divide by how often that happens."
-        return [Finding(detector=DETECTOR.id, kind="note", message=message, confidence=0.8, evidence=evidence)]
+        return [Finding(detector=DETECTOR.id, kind="note", message=message, confidence=0.8, location=location, evidence=evidence)]
     return replayed(
         DETECTOR.id,
         replay,
@@ -78,6 +79,7 @@ def detect(replay: Replay, steps: pl.DataFrame, annotations: pl.DataFrame, cpu_o
             f"{affected} of {steps.height} recorded steps compile, for up to {longest:,.0f} ms; compiled once they would give "
             "back {saving}."
         ),
+        location=location,
         evidence=evidence,
         thresholds={"min_span_ns": MIN_SPAN_NS},
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.places import busiest_place
+from analyze.findings.places import busiest_place, with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import of_frame
 from analyze.replay.edits import combine, without_host_regions, without_waits
@@ -87,6 +87,10 @@ def detect(
             f"{blocked_ms:.3g} ms in the calls); without these waits the step would give back {{saving}}."
         ),
         location=busiest_place(waits["op_id"], cpu_ops, op_sources),
-        evidence=waits.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "op_id").head(50),
+        evidence=with_places(
+            waits.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "op_id").head(50),
+            cpu_ops,
+            op_sources,
+        ),
         thresholds={"max_read_bytes": MAX_READ_BYTES},
     )

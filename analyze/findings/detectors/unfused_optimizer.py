@@ -47,7 +47,7 @@ MAX_FUSED_SHARE = 0.2
 #: host time for gathering one parameter of a fused update, ns: low, usual, high
 GATHER_LOW_NS, GATHER_NS, GATHER_HIGH_NS = 2_000.0, 6_000.0, 15_000.0
 #: a fused update reads and writes each state once; the unfused kernels did so several times
-DEVICE_TIME_LEFT = 0.35
+LEFT_DEVICE_TIME_SHARE = 0.35
 
 
 def detect(
@@ -77,12 +77,16 @@ def detect(
         host_side=True,
         message=(
             f"{calls['name'][0]} launches {per_call:,.0f} kernels for about {parameters:,.0f} parameters "
-            f"({number(calls['dur_ns'].mean()) / 1e6:.3g} ms on the host while profiled, {device_ms:.3g} ms on the device); fused "
-            "it would give back {saving}."
+            f"({number(calls['dur_ns'].mean()) / 1e6:.3g} ms on the host while profiled, {device_ms:.3g} ms on the device); "
+            "fused it would give back {saving}."
         ),
         location=str(calls["name"][0]),
         evidence=calls.select("step", "name", "start_ns", "dur_ns").head(50),
-        thresholds={"min_launches_per_call": MIN_LAUNCHES_PER_CALL, "gather_ns": GATHER_NS, "device_time_left": DEVICE_TIME_LEFT},
+        thresholds={
+            "min_launches_per_call": MIN_LAUNCHES_PER_CALL,
+            "gather_ns": GATHER_NS,
+            "left_device_time_share": LEFT_DEVICE_TIME_SHARE,
+        },
     )
 
 
@@ -101,9 +105,9 @@ def _parameters(cpu_ops: pl.DataFrame, calls: pl.DataFrame) -> float:
 
 
 def _fused(calls: pl.DataFrame, host_ns: float) -> Edit:
-    """The calls shrink to host_ns each; of their device time DEVICE_TIME_LEFT stays, in the kernels that stay."""
+    """The calls shrink to host_ns each; of their device time LEFT_DEVICE_TIME_SHARE stays, in the kernels that stay."""
     share = min(host_ns / max(number(calls["dur_ns"].mean()), 1.0), 1.0)
     return combine(
         without_host_regions(of_frame(calls), keep_share=share, keep_work=True),
-        with_work_scaled(of_frame(calls), DEVICE_TIME_LEFT),
+        with_work_scaled(of_frame(calls), LEFT_DEVICE_TIME_SHARE),
     )
