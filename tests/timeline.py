@@ -51,9 +51,13 @@ class Timeline:
     @contextmanager
     def op(self, name: str, **arguments: object) -> Iterator[None]:
         """An operator around what follows."""
-        start = self.now
+        start, at = self.now, len(self.events["op_events"])
+        self._id += 1
+        # an operator stands before those inside it, also where they begin together
+        self.events["op_events"].append({"id": self._id})
         yield
-        self._host("op_events", start, name, **arguments)
+        row = on_thread(round(start * US), round(self.now * US), name, **arguments)
+        self.events["op_events"][at] |= row
 
     @contextmanager
     def label(self, name: str) -> Iterator[None]:
@@ -86,7 +90,7 @@ class Timeline:
         waits = "Pageable" in kind
         self._started(memcpy, us, f"Memcpy {kind}", stream, "cudaMemcpyAsync", {"bytes": size}, waits=waits)
 
-    def _started(self, row: Any, us: float, name: str, stream: int, call: str, more: Row, *, waits: bool = False) -> None:  # noqa: ANN401
+    def _started(self, row: Any, us: float, name: str, stream: int, call: str, more: Row, *, waits: bool = False) -> None:
         self._correlation += 1
         begin = self.now
         start = max(begin + LATENCY_US, self.free.get(stream, 0.0))

@@ -17,6 +17,13 @@ def place_of(op_id: int | None, cpu_ops: pl.DataFrame | None, op_sources: pl.Dat
     return " · ".join(part for part in (line, operator) if part) or None
 
 
+def place_of_copy(
+    copy_id: int, copies: pl.DataFrame, cpu_ops: pl.DataFrame | None, op_sources: pl.DataFrame | None = None
+) -> str | None:
+    """Place of the operator that started a copy."""
+    return place_of(copies.filter(pl.col("id") == copy_id)["op_id"][0], cpu_ops, op_sources)
+
+
 def busiest_place(op_ids: pl.Series, cpu_ops: pl.DataFrame | None, op_sources: pl.DataFrame | None = None) -> str | None:
     """Place of the operator name that occurs most often among the ids, with how many others there are."""
     if cpu_ops is None or op_ids.drop_nulls().is_empty():
@@ -28,6 +35,31 @@ def busiest_place(op_ids: pl.Series, cpu_ops: pl.DataFrame | None, op_sources: p
     line = _source(int(names["id"][0]), op_sources)
     others = f" and {names.height - 1} other operators" if names.height > 1 else ""
     return (f"{line} · " if line else "") + f"{names['name'][0]}{others}"
+
+
+def costliest_place(costs: pl.DataFrame, cpu_ops: pl.DataFrame | None, op_sources: pl.DataFrame | None, of: str) -> str | None:
+    """Line and operator name with the largest summed cost_ns, and its share `of` what; costs has op_id and cost_ns."""
+    known = with_places(costs.drop_nulls("op_id"), cpu_ops, op_sources).drop_nulls("op")
+    if known.is_empty():
+        return None
+    summed = known.group_by("source", "op").agg(pl.col("cost_ns").sum()).sort("cost_ns", "op", descending=True)
+    line, name, cost = summed.row(0)
+    place = " · ".join(part for part in (line, name) if part)
+    return f"{place} ({cost / max(costs['cost_ns'].sum(), 1):.0%} of {of})" if summed.height > 1 else place
+
+
+def with_places(evidence: pl.DataFrame, cpu_ops: pl.DataFrame | None, op_sources: pl.DataFrame | None = None) -> pl.DataFrame:
+    """The evidence with the name and the source line of its op_id as columns op and source; null where unknown."""
+    nothing = pl.DataFrame(schema={"op_id": pl.Int64, "op": pl.String, "source": pl.String})
+    names, lines = nothing.select("op_id", "op"), nothing.select("op_id", "source")
+    wanted = evidence.select("op_id").unique()
+    if cpu_ops is not None:
+        names = cpu_ops.select(op_id="id", op=pl.col("name").cast(pl.String)).join(wanted, on="op_id", how="semi")
+    if op_sources is not None:
+        lines = op_sources.select(op_id="id", source="source").join(wanted, on="op_id", how="semi")
+    return evidence.join(names, on="op_id", how="left", maintain_order="left").join(
+        lines, on="op_id", how="left", maintain_order="left"
+    )
 
 
 def _operator(op_id: int, cpu_ops: pl.DataFrame | None) -> str | None:

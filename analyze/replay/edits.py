@@ -135,14 +135,15 @@ def without_work(work_ids: Ints) -> Edit:
 def as_graph(*, launch_ns: float, longest_gap_ns: float, keep_regions: Spans, keep_share: float = 0.0) -> Edit:
     """Each step's launches as one: host time between launches vanishes, save keep_share of it.
 
-    What a graph cannot swallow stays: waits, the kept regions (loading, say; in trace time), and gaps longer than
-    longest_gap_ns, which are host work rather than launching.
+    What a graph cannot swallow stays: waits, the kept regions (loading, say; in trace time), and gaps that are longer than
+    longest_gap_ns beside those, which are host work rather than launching.
     """
 
     def edit(program: Program) -> Program:
         length = np.maximum(program.call_start - program.gap_start, 1)
-        kept = np.clip(covered_per_window(keep_regions, *program.gap_spans()) / length, keep_share, 1.0)
-        kept = np.where(program.gap - RECORDING_NS * program.gap_events > longest_gap_ns, 1.0, kept)
+        covered = np.clip(covered_per_window(keep_regions, *program.gap_spans()) / length, 0.0, 1.0)
+        own = program.gap * (1.0 - covered) - RECORDING_NS * program.gap_events
+        kept = np.where(own > longest_gap_ns, 1.0, np.maximum(covered, keep_share))
         held = (program.waits != NOTHING) | _begins_within(keep_regions, program.call_start)
         call_kept = np.where(held, 1.0, keep_share)
         gap = program.gap * kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -10,11 +11,13 @@ import pytest
 
 from analyze.errors import MissingData
 from analyze.replay.edits import with_work_duration, without_host_regions, without_waits
-from analyze.replay.program import Program
 from analyze.replay.replay import LEAN_EVENT_COST_NS, MAX_EVENT_COST_NS, Replay, _event_cost, replay
 from tests.builders import family, kernel, marker, on_thread, step_times, table, timed
 from tests.replay.programs import Call, Work, program
 from tests.timeline import US, Timeline
+
+if TYPE_CHECKING:
+    from analyze.replay.program import Program
 
 EVERYTHING_BEFORE = (np.array([0]), np.array([10**12]))
 
