@@ -25,7 +25,12 @@ def line(text: object, *, size: str = "1rem", weight: int = 400, faint: bool = F
 
 def prose(text: str) -> None:
     """Show our own prose, with what stands between backticks as code."""
-    st.html(f'<div style="line-height:1.5;overflow-wrap:anywhere">{CODE.sub(_code, safe(text))}</div>')
+    st.html(f'<div style="line-height:1.5;overflow-wrap:anywhere">{coded(text)}</div>')
+
+
+def coded(text: str) -> str:
+    """Return our own prose as HTML, with what stands between backticks as code."""
+    return CODE.sub(_code, safe(text))
 
 
 def bullets(items: list[str]) -> None:
