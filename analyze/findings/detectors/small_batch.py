@@ -30,7 +30,7 @@ DETECTOR = Detector(
     fix=(
         Remedy(
             text="Double the batch and compare samples per second; adapt the learning rate",
-            code="loader = DataLoader(dataset, batch_size=2 * batch_size, ...)",
+            code="loader = DataLoader(dataset, batch_size=2 * batch_size)",
         ),
         Remedy(text="Where the batch must stay: run two jobs on the card (MPS, MIG), or use a smaller card"),
     ),
