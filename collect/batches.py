@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,3 +37,9 @@ def loader_steps(loader: Any) -> int | None:  # noqa: ANN401
         return len(loader)
     except (TypeError, NotImplementedError, AttributeError):
         return None
+
+
+def labels_its_waits(loader: Any) -> bool:  # noqa: ANN401
+    """Whether the loader annotates the wait for a batch in a profile by itself, as torch's own do."""
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and isinstance(loader, data.DataLoader)

@@ -41,6 +41,9 @@ class Manifest:
             "rank": placement.rank,
             "local_rank": placement.local_rank,
             "world_size": placement.world_size,
+            "local_world_size": placement.local_world_size,
+            "threads": None,
+            "interop_threads": None,
             "clock": clock_anchor(),
             "clock_end": None,
             "windows": [],
@@ -75,6 +78,13 @@ class Manifest:
                 "stacks": options.stacks,
             }
         )
+
+    def learn_threads(self) -> None:
+        """Keep how many threads torch computes with: asked once the loop runs, since scripts set it as they start."""
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            self.fields["threads"] = torch.get_num_threads()
+            self.fields["interop_threads"] = torch.get_num_interop_threads()
 
     def end(self, ending: Ending) -> None:
         """Write the end of the run."""

@@ -8,6 +8,7 @@ is thrown away: device events are often missing from it.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import logging
 import shutil
@@ -104,6 +105,14 @@ class Windows:
         if self._annotation is not None:
             annotation, self._annotation = self._annotation, None
             annotation.__exit__(None, None, None)
+
+    def mark(self, name: str) -> Any:  # noqa: ANN401 - a context manager of torch, or one that does nothing
+        """Annotate what runs inside, while recording."""
+        if not self._running:
+            return contextlib.nullcontext()
+        from torch.profiler import record_function
+
+        return record_function(name)
 
     def export(self, path: Path) -> bool:
         """Write the trace, gzipped, in one go; return whether there is one. The profiler is let go either way."""

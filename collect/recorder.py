@@ -14,10 +14,11 @@ import atexit
 import os
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from collect.batches import loader_steps, prefetched_batches
+from collect.batches import labels_its_waits, loader_steps, prefetched_batches
 from collect.endings import Ending, TerminationHandler, ending_of
 from collect.gc_marks import GarbageMarks
 from collect.input_feed import InputFeed
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 Batch = TypeVar("Batch")
 
+#: how the wait for a batch is named in a trace, where the loader does not name it itself
+INPUT_WAIT = "stepscope.input_wait"
 #: recorders that are open in this process; the profiler serves only one of them
 _open: list[Recorder] = []
 
@@ -153,10 +156,12 @@ class Recorder:
         total = loader_steps(loader)
         self.expect_prefetch(loader)
         taken = 0
+        labelled = labels_its_waits(loader)
         try:
             while True:
                 try:
-                    batch = next(batches)
+                    with nullcontext() if labelled else self._stages.windows.mark(INPUT_WAIT):
+                        batch = next(batches)
                 except StopIteration:
                     return
                 taken += 1

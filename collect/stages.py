@@ -41,6 +41,8 @@ class Stages:
     def change(self, old: Stage, next_step: int) -> None:
         """Leave a stage for the one that the schedule has reached; its first step is `next_step`."""
         new = self.schedule.stage
+        if old.phase == "settling":
+            self._manifest.learn_threads()
         if new.profiling in WINDOWS:
             # armed a step ago: recording begins with the device as busy as it is
             self._first_of_window = next_step

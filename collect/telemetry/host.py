@@ -48,6 +48,8 @@ class HostProbe:
                 return False
             self._psutil = psutil
         self._psutil.cpu_percent(None, percpu=True)
+        if self._reading("cpu_times_percent", "iowait") is None:
+            self.unsupported["cpu_iowait_percent"] = "this system does not tell time spent waiting for disks"
         try:
             self._process = self._psutil.Process(self._pid) if self._pid is not None else None
         except self._psutil.Error as error:
@@ -68,6 +70,7 @@ class HostProbe:
             {
                 "cpu_percent": sum(per_core) / len(per_core) if per_core else None,
                 "cpu_percent_per_core": per_core or None,
+                "cpu_iowait_percent": self._reading("cpu_times_percent", "iowait"),
                 "memory_used_bytes": memory.used,
                 "memory_available_bytes": memory.available,
                 "container_memory_used_bytes": _container_memory_used_bytes(),

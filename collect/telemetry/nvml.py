@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collect.telemetry.probe import Sample
 
 _INTERVAL_S = 0.2
-#: asking for PCIe traffic makes the driver count for 20 ms, per direction
+#: asking for PCIe traffic makes the driver count for 20 ms, per direction; the link's own state changes rarely
 _PCIE_EVERY_SAMPLES = 10
 _KIB = 1024
 _MILLI = 1000
@@ -84,7 +84,7 @@ class NvmlProbe:
         for uuid, handle in self._handles.items():
             line: Sample = {"device_uuid": uuid}
             for name, read in self._metrics[uuid].items():
-                if name == "pcie" and not with_pcie:
+                if name.startswith("pcie") and not with_pcie:
                     continue
                 line.update(self._read(read, handle) or {})
             samples.append(line)
@@ -172,6 +172,19 @@ class NvmlProbe:
             send = nvml.nvmlDeviceGetPcieThroughput(handle, nvml.NVML_PCIE_UTIL_TX_BYTES)
             return {"pcie_rx_bytes_per_s": receive * _KIB, "pcie_tx_bytes_per_s": send * _KIB}
 
+        def pcie_link(handle: Any) -> Sample:  # noqa: ANN401
+            # an idle card lets its link down to save power, so the present state is sampled too
+            return {
+                "pcie_link_generation": nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle),
+                "pcie_link_width": nvml.nvmlDeviceGetCurrPcieLinkWidth(handle),
+            }
+
+        def pcie_link_max(handle: Any) -> Sample:  # noqa: ANN401
+            return {
+                "pcie_link_generation_max": nvml.nvmlDeviceGetMaxPcieLinkGeneration(handle),
+                "pcie_link_width_max": nvml.nvmlDeviceGetMaxPcieLinkWidth(handle),
+            }
+
         return {
             "utilisation": utilisation,
             "memory": memory,
@@ -182,6 +195,8 @@ class NvmlProbe:
             "memory_clock_mhz": lambda h: {"memory_clock_mhz": nvml.nvmlDeviceGetClockInfo(h, nvml.NVML_CLOCK_MEM)},
             "throttle_reasons": throttling,
             "pcie": pcie,
+            "pcie_link": pcie_link,
+            "pcie_link_max": pcie_link_max,
         }
 
     @staticmethod

@@ -61,6 +61,35 @@ def test_a_loop_of_known_length_is_recorded_whole(recorded: Run):
         ("explanations", 26, 27),
     ]
     assert manifest["settled_at_step"] == 5
+    assert (manifest["threads"], manifest["interop_threads"]) == (torch.get_num_threads(), torch.get_num_interop_threads())
+    assert manifest["local_world_size"] == 1
+
+
+def test_a_run_that_ends_before_it_settles_does_not_know_its_threads(recorded: Run):
+    with quick(recorded.out, profile=False) as recorder:
+        recorder.step()
+    assert recorded.manifest()["threads"] is None
+
+
+def waits(run: Run) -> list[int]:
+    """How often each window's trace shows a wait for input under our name."""
+    return [sum(e.get("name") == "stepscope.input_wait" for e in run.trace(name)) for name in ("times", "explanations")]
+
+
+def test_the_wait_for_a_batch_is_named_in_a_trace_where_the_loader_does_not_do_it(recorded: Run):
+    step = tiny_step()
+    with quick(recorded.out, steps=40) as recorder:
+        for batch in recorder.watch(batches(40)):
+            recorder.step(loss=step(batch))
+    assert waits(recorded) == [5, 2]
+
+
+def test_a_loader_of_torch_names_its_own_waits(recorded: Run):
+    step = tiny_step()
+    with quick(recorded.out, steps=40) as recorder:
+        for batch in recorder.watch(torch.utils.data.DataLoader(batches(40), batch_size=None)):
+            recorder.step(loss=step(batch))
+    assert waits(recorded) == [0, 0]
 
 
 def test_windows_hold_the_steps_under_their_own_numbers_and_only_b_explains(recorded: Run):

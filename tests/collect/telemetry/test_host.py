@@ -86,7 +86,16 @@ def test_what_a_system_lacks_is_none_and_said(psutil: FakePsutil):
     assert sample["disk_read_bytes"] is None
     assert sample["cpu_clock_mhz"] is None
     assert sample["net_received_bytes"] == 4
-    assert set(probe.unsupported) == {"cpu_temperature_c", "cpu_clock_mhz"}
+    assert sample["cpu_iowait_percent"] is None
+    assert set(probe.unsupported) == {"cpu_temperature_c", "cpu_clock_mhz", "cpu_iowait_percent"}
+
+
+def test_the_first_share_of_waiting_for_disks_is_spent_on_priming(psutil: FakePsutil):
+    readings = iter([0.0, 12.5])
+    psutil.cpu_times_percent = lambda: SimpleNamespace(iowait=next(readings))
+    probe = opened(psutil, [0.0])
+    assert probe.sample()[0]["cpu_iowait_percent"] == 12.5
+    assert "cpu_iowait_percent" not in probe.unsupported
 
 
 def test_a_process_is_measured_between_two_readings_and_newcomers_wait_for_theirs(psutil: FakePsutil):

@@ -61,6 +61,10 @@ class FakeNvml:
             "nvmlDeviceGetClockInfo": lambda _: 1500,
             "nvmlDeviceGetCurrentClocksThrottleReasons": lambda _: 0x4 | 0x40,
             "nvmlDeviceGetPcieThroughput": lambda _: 2,
+            "nvmlDeviceGetCurrPcieLinkGeneration": lambda _: 1,
+            "nvmlDeviceGetMaxPcieLinkGeneration": lambda _: 5,
+            "nvmlDeviceGetCurrPcieLinkWidth": lambda _: 8,
+            "nvmlDeviceGetMaxPcieLinkWidth": lambda _: 16,
         }
         if name in self.broken or name not in answers:
             return self.refuse
@@ -100,6 +104,10 @@ def test_every_metric_has_its_unit_in_its_name():
             "throttle_reasons": ["power_cap", "hardware_thermal"],
             "pcie_rx_bytes_per_s": 2048,
             "pcie_tx_bytes_per_s": 2048,
+            "pcie_link_generation": 1,
+            "pcie_link_width": 8,
+            "pcie_link_generation_max": 5,
+            "pcie_link_width_max": 16,
         }
     ]
     assert probe.devices()[0]["power_limit_w"] == 700.0
@@ -128,6 +136,14 @@ def test_a_reading_that_fails_in_the_middle_of_a_run_is_absent_from_that_sample_
 def test_pcie_traffic_is_asked_for_rarely():
     probe = opened(FakeNvml(count=1))
     assert ["pcie_rx_bytes_per_s" in probe.sample()[0] for _ in range(11)] == [True] + [False] * 9 + [True]
+
+
+def test_a_card_without_a_pcie_link_has_no_generation_and_keeps_the_rest():
+    probe = opened(FakeNvml(broken={"nvmlDeviceGetCurrPcieLinkGeneration", "nvmlDeviceGetMaxPcieLinkWidth"}, count=1))
+    (sample,) = probe.sample()
+    assert not [name for name in sample if name.startswith("pcie_link")]
+    assert sample["pcie_rx_bytes_per_s"] == 2048
+    assert set(probe.unsupported) == {"pcie_link (GPU-0)", "pcie_link_max (GPU-0)"}
 
 
 def test_a_mig_slice_is_known_by_its_own_id():
