@@ -106,10 +106,11 @@ class Timeline:
         self.now += us
         self._host("runtime_events", begin, name)
 
-    def synchronise(self, name: str = "cudaDeviceSynchronize", *, extra: float = 0.0) -> None:
-        """A call that returns when all streams are done, extra later."""
+    def synchronise(self, name: str = "cudaDeviceSynchronize", *, until: float | None = None, extra: float = 0.0) -> None:
+        """A call that returns when all streams are done, or at a time, and extra later."""
         begin = self.now
-        self.now = max(begin + CALL_US, *self.free.values()) + extra
+        done = max(self.free.values()) if until is None else until
+        self.now = max(begin + CALL_US, done) + extra
         self._host("runtime_events", begin, name)
 
     def workspace(self, **sources: object) -> Workspace:

@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def copy_runs(copies: pl.DataFrame, launches: pl.DataFrame, op_roots: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Runs of copies in one direction by launch order; memsets do not interrupt a run."""
+    """Runs of copies in one direction and step by launch order; whatever else is launched, a memset too, ends a run."""
     calls = launches.filter(pl.col("work_count") > 0).sort("start_ns").select("id", "op_id", "start_ns", "dur_ns")
     mine = copies.drop_nulls("launch_id").unique("launch_id", keep="first")
     kind = mine.select(
@@ -41,7 +41,7 @@ def copy_runs(copies: pl.DataFrame, launches: pl.DataFrame, op_roots: pl.DataFra
     return (
         ordered.join(roots, on="op_id", how="left", maintain_order="left")
         .with_columns(
-            run=pl.col("direction").fill_null("").rle_id().cast(pl.Int64),
+            run=pl.struct(pl.col("direction").fill_null(""), "step").rle_id().cast(pl.Int64),
             before=end.shift(1),
             after=pl.col("start_ns").shift(-1),
             op_start=pl.coalesce("root_start", "start_ns"),

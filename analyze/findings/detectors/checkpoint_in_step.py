@@ -58,7 +58,8 @@ def detect(
     runs = copy_runs.filter(
         pl.col("direction") == "device-to-host",
         pl.col("count") >= MIN_TENSORS,
-        pl.col("dur_ns") < MAX_COPY_SHARE * (pl.col("end_ns") - pl.col("start_ns")),
+        # the first copy may wait for the device: it says nothing about writing
+        pl.col("dur_ns") < MAX_COPY_SHARE * (pl.col("end_ns") - pl.col("first_end_ns")),
         pl.col("step").is_not_null(),
     ).with_columns(
         from_ns=pl.coalesce("before_ns", pl.lit(program.start_ns)), until_ns=pl.coalesce("after_ns", pl.lit(program.end_ns))

@@ -110,7 +110,8 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
         evidence=inside.sort("dur_ns", descending=True).select("step", "start_ns", "dur_ns", "loads_itself").head(50),
         thresholds={"min_share": MIN_SHARE, "workers": float(_workers(manifest)[1])},
     )
-    return [_sized(finding, replay, logged_wait, recorded) for finding in found]
+    sized = [_sized(finding, replay, logged_wait, recorded) for finding in found]
+    return [finding for finding in sized if (finding.step_saving_ns or 0.0) >= MIN_SHARE * replay.step_ns]
 
 
 def _left_over(step_ns: float, rest_ns: float, itself: bool, workers: int) -> float:

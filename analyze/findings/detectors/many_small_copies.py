@@ -10,7 +10,7 @@ import polars as pl
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of_copy
 from analyze.findings.saving import replayed
-from analyze.intervals import merge
+from analyze.intervals import merge, of_frame
 from analyze.replay.edits import combine, with_work_duration, without_host_regions, without_waits
 from analyze.scalars import number
 
@@ -26,7 +26,8 @@ DETECTOR = Detector(
     ),
     measured=(
         "Runs of copies in one direction with no kernel between them. Saving: the recorded steps replayed with each run as one "
-        "copy of the same bytes at the host link's rate, and without the host time between the copies of the run."
+        "copy of the same bytes at the host link's rate, without the host time between the copies of the run and without the "
+        "operator that joins the pieces on the GPU."
     ),
     fix=(
         Remedy(
@@ -48,6 +49,8 @@ MAX_MEAN_BYTES = 1 << 20
 LINK_EFFICIENCY_LOW, LINK_EFFICIENCY = 0.4, 0.8
 #: rate assumed for an unknown link, bytes/s
 UNKNOWN_LINK_BYTES_PER_S = 15.75e9
+#: operators that put pieces together
+JOINING = ("aten::cat", "aten::stack", "aten::vstack", "aten::hstack", "aten::dstack")
 #: setting one copy up, and returning from the call that starts it, ns
 COPY_SETUP_NS, ASYNC_CALL_NS = 1_500.0, 8_000.0
 
@@ -57,6 +60,8 @@ def detect(
     copies: pl.DataFrame,
     copy_runs: pl.DataFrame,
     host_link: pl.DataFrame,
+    launches: pl.DataFrame,
+    op_roots: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     op_sources: pl.DataFrame | None = None,
 ) -> list[Finding]:
@@ -67,20 +72,21 @@ def detect(
         pl.col("bytes") / pl.col("count") <= MAX_MEAN_BYTES,
         pl.col("step").is_not_null(),
         # copies to the host with much host time between them are a checkpoint or the like
-        pl.col("direction").eq("host-to-device") | (pl.col("end_ns") - pl.col("start_ns") < 10 * pl.col("dur_ns")),
+        pl.col("direction").eq("host-to-device") | (pl.col("end_ns") - pl.col("first_end_ns") < 10 * pl.col("dur_ns")),
     )
     if runs.is_empty():
         return []
     link = host_link["bytes_per_s"][0] or UNKNOWN_LINK_BYTES_PER_S
-    edits = [_packed(runs, copies, link * efficiency) for efficiency in (LINK_EFFICIENCY_LOW, LINK_EFFICIENCY)]
+    low, usual = (_packed(runs, copies, link * efficiency) for efficiency in (LINK_EFFICIENCY_LOW, LINK_EFFICIENCY))
+    joining = _joining(runs, launches, op_roots)
     steps = replay.program.steps
     count, moved = number(runs["count"].sum()) / steps, number(runs["bytes"].sum()) / steps
     direction = runs.group_by("direction").agg(pl.col("count").sum()).sort("count", descending=True)["direction"][0]
     return replayed(
         DETECTOR.id,
         replay,
-        edits[1],
-        cautious=edits[0],
+        combine(usual, joining),
+        cautious=low,
         host_side=True,
         message=(
             f"{count:,.0f} {direction} copies a step move {moved / 1e6:.3g} MB in all, {moved / count / 1e3:.3g} kB each; "
@@ -90,6 +96,15 @@ def detect(
         evidence=runs.sort("count", descending=True).drop("copy_ids").head(50),
         thresholds={"min_copies_in_run": MIN_COPIES_IN_RUN, "max_mean_bytes": MAX_MEAN_BYTES},
     )
+
+
+def _joining(runs: pl.DataFrame, launches: pl.DataFrame, op_roots: pl.DataFrame | None) -> Edit:
+    """Pieces that arrive as one need no operator that joins them: where one follows a run at once, it is gone."""
+    if op_roots is None:
+        return without_host_regions(merge([], []))
+    next_calls = launches.filter(pl.col("start_ns").is_in(runs["after_ns"].drop_nulls().to_list())).select(id="op_id")
+    joins = op_roots.join(next_calls, on="id", how="semi").filter(pl.col("root_name").cast(pl.String).is_in(JOINING))
+    return without_host_regions(of_frame(joins))
 
 
 def _packed(runs: pl.DataFrame, copies: pl.DataFrame, rate: float) -> Edit:
