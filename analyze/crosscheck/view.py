@@ -68,9 +68,10 @@ def _work(workspace: Workspace) -> pl.DataFrame:
         .otherwise(pl.lit("compute"))
     )
     shared = [name for name in WORK if name != "bytes_per_ns"]
-    parts = [workspace.get("kernels").with_columns(role=role).select(shared)]
-    with contextlib.suppress(MissingData):
-        parts.append(workspace.get("copies").with_columns(role=pl.lit("copy")).select(shared))
+    parts = [pl.DataFrame(schema={name: WORK[name] for name in shared})]
+    for table, its_role in (("kernels", role), ("copies", pl.lit("copy"))):
+        with contextlib.suppress(MissingData):
+            parts.append(workspace.get(table).with_columns(role=its_role).select(shared))
     work: pl.DataFrame = pl.concat(parts).join(rates, on="id", how="left", maintain_order="left")
     return work.select(list(WORK)).sort("start_ns", maintain_order=True)
 
