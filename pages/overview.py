@@ -76,7 +76,7 @@ def _trust(report: Report) -> None:
         st.subheader("Not checked, and why")
         for reason, titles in reasons.items():
             line(reason[:1].upper() + reason[1:], weight=600)
-            bullets(titles)
+            line(" · ".join(titles), size=".92rem", faint=True)
     if report.clear:
         with st.expander(f"Checked, nothing found ({len(report.clear)})"):
             bullets([report.detectors[detector].title for detector in report.clear])

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from analyze.findings.model import Report
 
+#: a replay is never said to be more exact than this
+SMALLEST = 0.001
 #: records a trace may lack, and what that costs
 LACKING = {
     "has_shapes": "input shapes, so work cannot be held against what the device could do",
@@ -37,7 +39,8 @@ def _replay(report: Report) -> str:
     error = report.summary.replay_error_fraction
     if error is None:
         return "The recorded window could not be played again, so no saving here was checked against a replay."
-    return f"Played again without any fix, the recorded window takes as long as measured to within {percent(abs(error))}."
+    exact_to = percent(max(abs(error), SMALLEST))
+    return f"Played again without any fix, the recorded window takes as long as measured to within {exact_to}."
 
 
 def _step_time(report: Report) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pages.shell.markup import line, prose, safe
 from pages.shell.table import show_table
 
 if TYPE_CHECKING:
-    from analyze.findings.model import Finding, Report
+    from analyze.findings.model import Finding, Remedy, Report
 
 COLOURS = {"high": "#d1495b", "medium": "#e08428", "low": "#8590a2"}
 
@@ -20,7 +20,7 @@ COLOURS = {"high": "#d1495b", "medium": "#e08428", "low": "#8590a2"}
 def finding_card(finding: Finding, report: Report, number: int | None = None) -> None:
     """Show one finding."""
     said = card(finding, report)
-    with st.container(border=True):
+    with st.container(border=True, gap="xsmall"):
         _head(said.title if number is None else f"{number}. {said.title}", said.severity)
         if said.gives_back:
             line(said.gives_back, size="1.1rem", weight=600)
@@ -31,16 +31,24 @@ def finding_card(finding: Finding, report: Report, number: int | None = None) ->
             st.code(shown(said.location), language=None, wrap_lines=True)
         if said.caveat:
             line(f"Beware: {said.caveat}")
-        for index, remedy in enumerate(said.fix):
-            prose(f"{'Fix' if index == 0 else 'Or'}: {remedy.text}")
-            if remedy.code:
-                st.code(remedy.code, language="python", wrap_lines=True)
+        for remedy in said.fix[:1]:
+            _remedy("Fix: ", remedy)
+        if said.fix[1:]:
+            with st.expander(f"Other ways ({len(said.fix) - 1})"):
+                for remedy in said.fix[1:]:
+                    _remedy("", remedy)
         with st.expander("Evidence"):
             prose(said.measured)
             if finding.evidence.width:
                 show_table(finding.evidence)
             if said.thresholds:
                 line("Thresholds: " + ", ".join(said.thresholds), size=".92rem", faint=True)
+
+
+def _remedy(before: str, remedy: Remedy) -> None:
+    prose(before + remedy.text)
+    if remedy.code:
+        st.code(remedy.code, language="python", wrap_lines=True)
 
 
 def _head(title: str, severity: str) -> None:

@@ -12,6 +12,7 @@ PARTS = {
     "idle_input_wait": "#d1495b",
     "idle_blocking_copy": "#c75b12",
     "idle_synchronisation": "#b04a8f",
+    "idle_allocation": "#7d8f3a",
     "idle_launch": "#d9a514",
     "idle": "#a8766a",
     "unexplained": "#8590a2",
