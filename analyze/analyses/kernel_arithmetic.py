@@ -1,7 +1,7 @@
 """What does each kernel compute: for which operator, at which precision, on which units, how many operations and bytes?
 
-An operator's operations are shared by its matrix kernels, the bytes of a passing operator by its kernels, in proportion
-to their durations.
+An operator's operations and bytes are shared by its matrix kernels, those of a passing operator by all its kernels, in
+proportion to their durations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLUMNS = (
     Column("largest_bytes", pl.Float64, "bytes", "largest input of the operator; null where unknown"),
     Column("largest_elements", pl.Int64, "", "elements of that input"),
     Column("flops", pl.Float64, "", "floating-point operations of a matrix product; null for others"),
-    Column("bytes", pl.Float64, "bytes", "least memory traffic of a product or a pass over tensors; null where unknown"),
+    Column("bytes", pl.Float64, "bytes", "least memory traffic of a product, convolution or pass over tensors; null where unknown"),
 )
 
 MATRIX_KINDS = ("gemm", "convolution")
@@ -63,7 +63,7 @@ def kernel_arithmetic(
     return told.with_columns(
         flops=pl.when(matrix).then(pl.col("flops") * pl.col("dur_ns") / among_matrix),
         bytes=pl.when(matrix)
-        .then("product_bytes")
+        .then(pl.coalesce("product_bytes", pl.col("streamed_bytes") * pl.col("dur_ns") / among_matrix))
         .when(kind.is_in(STREAMING_KINDS))
         .then(pl.col("streamed_bytes") * pl.col("dur_ns") / among_all),
         precision=pl.coalesce(by_name, "element_type"),

@@ -40,6 +40,15 @@ def test_bytes_are_shared_by_the_kernels_of_a_pass() -> None:
     assert told([PRODUCT, PASS], kernels)["bytes"].to_list() == [1200 * 0.75, 1200 * 0.25]
 
 
+def test_bytes_of_a_convolution_are_its_tensors() -> None:
+    convolution = operator(0, 10, "aten::cudnn_convolution", input_shapes="[[2, 3, 4, 4], [8, 3, 1, 1]]", input_types=FLOATS)
+    kernels = [
+        work(0, 20, "nchwToNhwcKernel", kind="layout", op_id=0),
+        work(20, 30, "implicit_gemm", kind="convolution", op_id=0),
+    ]
+    assert told([convolution], kernels)["bytes"].to_list() == [None, (96 + 24 + 96) * 4]
+
+
 def test_precision_is_the_kernels_else_the_tensors() -> None:
     kernels = [
         work(0, 10, "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n", kind="gemm", op_id=0),
