@@ -9,7 +9,7 @@ import polars as pl
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of, with_places
 from analyze.findings.saving import replayed
-from analyze.intervals import clip, of_frame, subtract, total
+from analyze.intervals import of_frame, subtract, total
 from analyze.replay.edits import without_work
 from analyze.scalars import number
 
@@ -60,7 +60,7 @@ def detect(
     ).drop_nulls("bytes")
     if pinned.is_empty():
         return []
-    bare = total(clip(subtract(of_frame(pinned), of_frame(kernels)), program.start_ns, program.end_ns))
+    bare = total(subtract(of_frame(pinned), of_frame(kernels)))
     largest = pinned.sort("bytes", descending=True).row(0, named=True)
     moved = number(pinned["bytes"].sum())
     rate = moved / max(number(pinned["dur_ns"].sum()), 1.0)

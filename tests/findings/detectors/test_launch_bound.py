@@ -10,7 +10,9 @@ from tests.timeline import US, Timeline
 ID = "launch-bound"
 
 
-def training(launches: int = 50, *, host_us: float = 196, kernel_us: float = 60, extra_us: float = 0, load_us: float = 0) -> Timeline:
+def training(
+    launches: int = 50, *, host_us: float = 196, kernel_us: float = 60, extra_us: float = 0, load_us: float = 0
+) -> Timeline:
     """Steps of operators with host_us each, one kernel in each."""
     line = Timeline()
     for _ in range(4):

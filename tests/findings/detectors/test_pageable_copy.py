@@ -13,7 +13,9 @@ SIZE = 25_200_000
 PINNED_US = 1_000 + 1.5
 
 
-def training(copy_us: float = 6_000, kind: str = "HtoD (Pageable -> Device)", *, kernel_us: float = 2_000, sync: bool = False) -> Timeline:
+def training(
+    copy_us: float = 6_000, kind: str = "HtoD (Pageable -> Device)", *, kernel_us: float = 2_000, sync: bool = False
+) -> Timeline:
     """Steps of 1,000 in Python, a copy of 25.2 MB, a kernel."""
     line = Timeline()
     for _ in range(4):

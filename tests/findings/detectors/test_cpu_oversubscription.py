@@ -1,0 +1,73 @@
+"""More busy threads than cores: counted from the manifest, believed only where the processor is full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analyze.errors import MissingData
+from analyze.findings.detectors.cpu_oversubscription import detect
+from tests.builders import step_times, table, timed, work
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MS = 1_000_000
+MANIFEST = {"host": {"cores": 64, "cores_usable": 4}, "threads": 8, "workers": 4}
+
+
+def load(percent: float | None, time_ns: int = 50 * MS) -> pl.DataFrame:
+    return table("telemetry", {"time_ns": time_ns, "metric": "cpu_percent", "value": percent, "source": "psutil"})
+
+
+STEPS = step_times(timed(0, 0, 100 * MS), timed(1, 100 * MS, 200 * MS))
+
+
+def test_the_surplus_costs_its_share() -> None:
+    """12 threads and workers on 4 cores: two thirds are too many; 0.6 of that of 100 ms, between 0.2 and 1.5 of it."""
+    (finding,) = detect(MANIFEST, load(97.0), STEPS)
+    assert finding.step_saving_ns == pytest.approx(100 * MS * 2 / 3 * 0.6)
+    assert finding.step_saving_low_ns == pytest.approx(100 * MS * 2 / 3 * 0.2)
+    assert finding.step_saving_high_ns == pytest.approx(90 * MS)
+    assert finding.basis == "modelled"
+    assert finding.confidence <= 0.6
+    assert finding.message.startswith("1 x (8 compute threads + 4 workers) share 4 cores, which are 97 % busy")
+    assert finding.evidence.rows() == [(8, 4, 1, 4)]
+
+
+def test_local_ranks_multiply() -> None:
+    (finding,) = detect({"host": {"cores": 8}, "threads": 4, "local_world_size": 4}, load(97.0), STEPS)
+    assert finding.message.startswith("4 x (4 compute threads + 0 workers) share 8 cores")
+    assert finding.step_saving_ns == pytest.approx(100 * MS * 0.5 * 0.6)
+
+
+def test_the_unprofiled_steps_are_the_ones_looked_at() -> None:
+    steps = step_times(timed(0, 0, 100 * MS), timed(1, 900 * MS, 940 * MS, profiled=False, cycle=None))
+    (finding,) = detect(MANIFEST, load(97.0, 920 * MS), steps)
+    assert finding.step_saving_ns == pytest.approx(40 * MS * 2 / 3 * 0.6)
+
+
+def test_beside_a_device_it_is_a_note() -> None:
+    (finding,) = detect(MANIFEST, load(97.0), STEPS, table("kernels", work(0, 1)))
+    assert (finding.kind, finding.step_saving_ns) == ("note", None)
+
+
+def test_silent_where_the_processor_has_room() -> None:
+    assert detect(MANIFEST, load(60.0), STEPS) == []
+
+
+def test_silent_where_threads_fit() -> None:
+    assert detect(MANIFEST | {"threads": 4, "workers": 1}, load(99.0), STEPS) == []
+
+
+@pytest.mark.parametrize("manifest", [{}, {"host": {"cores": 4}}, {"threads": 8}, {"host": {}, "threads": 8}])
+def test_skipped_where_the_manifest_does_not_say(manifest: dict[str, object]) -> None:
+    with pytest.raises(MissingData, match="how many compute threads and cores"):
+        detect(manifest, load(99.0), STEPS)
+
+
+@pytest.mark.parametrize("telemetry", [load(99.0, 500 * MS), load(None), table("telemetry")])
+def test_skipped_where_no_load_was_sampled_during_the_steps(telemetry: pl.DataFrame) -> None:
+    with pytest.raises(MissingData, match="no processor load"):
+        detect(MANIFEST, telemetry, STEPS)
