@@ -36,7 +36,7 @@ COLUMNS = (
     Column("largest_bytes", pl.Float64, "bytes", "largest input of the operator; null where unknown"),
     Column("largest_elements", pl.Int64, "", "elements of that input"),
     Column("flops", pl.Float64, "", "floating-point operations of a matrix product; null for others"),
-    Column("bytes", pl.Float64, "bytes", "least memory traffic of a product, convolution or pass over tensors; null where unknown"),
+    Column("bytes", pl.Float64, "bytes", "least traffic of a product, convolution or pass over tensors; null where unknown"),
 )
 
 MATRIX_KINDS = ("gemm", "convolution")
