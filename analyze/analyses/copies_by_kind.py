@@ -21,7 +21,7 @@ COLUMNS = (
 
 def copies_by_kind(copies: pl.DataFrame, kernels: pl.DataFrame | None = None) -> pl.DataFrame:
     """Copies of the whole trace per device, direction and host memory."""
-    frames = []
+    frames = [copies.head(0).with_columns(exposed_ns=pl.lit(None, dtype=pl.Int64))]
     for device in copies["device"].unique().sort():
         on_device = pl.col("device") == device if device is not None else pl.col("device").is_null()
         mine = copies.filter(on_device)

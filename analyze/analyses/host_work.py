@@ -10,7 +10,7 @@ from analyze.schema import Column
 COLUMNS = (
     Column("device", pl.Int64, "", "idle device"),
     Column("thread", pl.Categorical, "", "host thread"),
-    Column("activity", pl.String, "", "operator, call, annotation, python"),
+    Column("activity", pl.String, "", "operator, source (line that ran an operator), call, annotation, python"),
     Column("name", pl.String, "", "operator, runtime call, label, or file(line): function"),
     Column("idle_ns", pl.Int64, "ns", "idle device time spent in it, without what it contains; whole for annotations"),
     Column("count", pl.Int64, "", "spans that touch idle time"),
@@ -24,12 +24,13 @@ def host_work(
     launches: pl.DataFrame | None = None,
     annotations: pl.DataFrame | None = None,
     python_calls: pl.DataFrame | None = None,
+    op_sources: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Idle time of each device within steps by what each host thread ran, the largest first.
 
     Python functions and operators count without their children, so that the line that matters stands at the top.
     """
-    spans = _spans(cpu_ops, launches, annotations, python_calls)
+    spans = _spans(cpu_ops, launches, annotations, python_calls, op_sources)
     frames = []
     for device in gpu_gaps["device"].unique().sort():
         idle = of_frame(gpu_gaps.filter(pl.col("device").eq_missing(device)))
@@ -50,7 +51,8 @@ def host_work(
     empty = pl.DataFrame(schema={column.name: column.dtype for column in COLUMNS})
     return (
         pl.concat([empty, *(frame.select(column.name for column in COLUMNS) for frame in frames)])
-        .filter(pl.col("idle_ns") > 0)
+        # operators whose line is unknown took part only to be taken off the lines around them
+        .filter(pl.col("idle_ns") > 0, pl.col("name").is_not_null())
         .sort("device", "idle_ns", descending=[False, True])
     )
 
@@ -60,12 +62,17 @@ def _spans(
     launches: pl.DataFrame | None,
     annotations: pl.DataFrame | None,
     python_calls: pl.DataFrame | None,
+    op_sources: pl.DataFrame | None,
 ) -> pl.DataFrame:
     """All host spans as activity, id, parent_id, thread, name, start_ns, dur_ns."""
     nothing = pl.lit(None, dtype=pl.Int64)
     marker = pl.col("name").cast(pl.String).str.starts_with("ProfilerStep#")
+    by_line = None
+    if cpu_ops is not None and op_sources is not None:
+        by_line = cpu_ops.drop("name").join(op_sources.select("id", name="source"), on="id", how="left", maintain_order="left")
     kinds = (
         ("operator", cpu_ops, "id", pl.col("parent_id")),
+        ("source", by_line, "id", pl.col("parent_id")),
         ("call", launches, "id", nothing),
         ("annotation", None if annotations is None else annotations.filter(~pl.col("on_device"), ~marker), "id", nothing),
         ("python", python_calls, "python_id", pl.col("python_parent_id")),

@@ -2,110 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import polars as pl
 
 from analyze.analyses._device_work import device_work
-from analyze.analyses._launched_within import launched_within
-from analyze.errors import MissingData
-from analyze.nesting import innermost, nest
+from analyze.scalars import whole
 from analyze.schema import Column
 
-if TYPE_CHECKING:
-    from analyze.intervals import Ints
-
 COLUMNS = (
-    Column("module", pl.String, "", "path of enclosing modules as the profiler names them: TransformerBlock_3/Linear_1"),
-    Column("calls", pl.Int64, "", "forward calls"),
-    Column("host_ns", pl.Int64, "ns", "summed forward duration on the host, modules inside included"),
+    Column("module", pl.String, "", "path of enclosing modules as the profiler names them: Block_3/Linear_1"),
+    Column("calls", pl.Int64, "", "forward calls that ran an operator"),
+    Column("host_ns", pl.Int64, "ns", "forward host time in operators, modules inside included"),
     Column("host_self_ns", pl.Int64, "ns", "without the modules inside"),
-    Column("forward_device_ns", pl.Int64, "ns", "device work launched by the forward calls, modules inside included"),
-    Column("backward_device_ns", pl.Int64, "ns", "by the backward of their operators, the module's own only"),
-    Column("kernel_count", pl.Int64, "", "device work items launched by the forward calls"),
+    Column("forward_device_ns", pl.Int64, "ns", "device work launched forward, modules inside included; null without a device"),
+    Column(
+        "backward_device_ns", pl.Int64, "ns", "device work launched by the backward of their operators; null without a device"
+    ),
+    Column("kernel_count", pl.Int64, "", "device work items, forward and backward; null without a device"),
 )
-
-MODULE = r"^nn\.Module: "
-BACKWARD = "autograd::engine::evaluate_function"
 
 
 def module_summary(
-    python_calls: pl.DataFrame,
+    op_modules: pl.DataFrame,
     cpu_ops: pl.DataFrame,
-    launches: pl.DataFrame | None = None,
+    op_roots: pl.DataFrame,
     kernels: pl.DataFrame | None = None,
     copies: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Modules of the recorded stacks by path, most device time first."""
-    calls = python_calls.filter(pl.col("name").cast(pl.String).str.contains(MODULE)).sort("start_ns")
-    if calls.is_empty():
-        raise MissingData("the recorded stacks name no modules")
-    lane = _lanes(calls.select("thread"), cpu_ops.select("thread"))
-    nesting = nest(lane[0], calls["start_ns"].to_numpy(), calls["dur_ns"].to_numpy())
-    dur = calls["dur_ns"].to_numpy()
-    has = nesting.parent >= 0
-    inside = np.bincount(nesting.parent[has], weights=dur[has], minlength=dur.size).astype(np.int64)
-    named = calls.with_columns(
-        module=_paths(calls["name"], nesting.parent, nesting.depth),
-        self_ns=pl.Series(np.maximum(dur - inside, 0)),
-        call=pl.int_range(pl.len()),
-    )
-    if launches is None or (kernels is None and copies is None):
-        unknown = pl.lit(None, dtype=pl.Int64)
-        measured = named.with_columns(device_ns=unknown, work_count=unknown, backward_ns=unknown)
-    else:
-        work = device_work(kernels, copies)
-        measured = launched_within(named, launches, work, lane=("thread",))
-        owner = pl.Series(innermost(nesting, lane[1], cpu_ops["start_ns"].to_numpy()))
-        backward = _backward(cpu_ops.with_columns(call=owner), launches, work)
-        measured = measured.join(backward, on="call", how="left").with_columns(pl.col("backward_ns").fill_null(0))
+    """Modules by path over the whole recording, most device time first.
+
+    Times are this recording's; only the assignment to modules may come from the explaining window.
+    """
+    measured = _measured(_assigned(op_modules, cpu_ops, op_roots), kernels, copies)
+    split = measured.with_columns(pl.col("module", "calls").str.split("/")).with_columns(depth=pl.col("module").list.len())
+    within = [
+        split.filter(pl.col("depth") >= depth).with_columns(
+            pl.col("module", "calls").list.head(depth).list.join("/"), itself=pl.col("depth") == depth
+        )
+        for depth in range(1, whole(split["depth"].max() or 0) + 1)
+    ]
+    forward = ~pl.col("backward")
     return (
-        measured.group_by("module")
+        pl.concat(within)
+        .group_by("module")
         .agg(
-            calls=pl.len().cast(pl.Int64),
-            host_ns=pl.col("dur_ns").sum(),
-            host_self_ns=pl.col("self_ns").sum(),
-            forward_device_ns=_sum_if_known("device_ns"),
-            backward_device_ns=_sum_if_known("backward_ns"),
-            kernel_count=_sum_if_known("work_count"),
+            calls=pl.struct("step", "calls").filter(forward).n_unique().cast(pl.Int64),
+            host_ns=pl.col("self_ns").filter(forward).sum(),
+            host_self_ns=pl.col("self_ns").filter(forward & pl.col("itself")).sum(),
+            forward_device_ns=_sum_if_known("device_ns", forward),
+            backward_device_ns=_sum_if_known("device_ns", ~forward),
+            kernel_count=_sum_if_known("work_count", pl.lit(value=True)),
         )
         .sort("forward_device_ns", "host_ns", "module", descending=[True, True, False], nulls_last=True)
         .select(column.name for column in COLUMNS)
     )
 
 
-def _sum_if_known(column: str) -> pl.Expr:
-    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum())
+def _assigned(op_modules: pl.DataFrame, cpu_ops: pl.DataFrame, op_roots: pl.DataFrame) -> pl.DataFrame:
+    """Operators of modules: their own, else what a backward node at the top runs."""
+    own = cpu_ops.select("id", "step", "self_ns").join(op_modules, on="id", how="left", maintain_order="left")
+    nodes = op_modules.filter("backward").select(root_id="id", node="module", node_calls="calls")
+    rooted = own.join(op_roots.select("id", "root_id"), on="id", how="left").join(nodes, on="root_id", how="left")
+    return rooted.with_columns(
+        module=pl.coalesce("module", "node"),
+        calls=pl.coalesce("calls", "node_calls"),
+        backward=pl.col("node").is_not_null() | pl.col("backward").fill_null(value=False),
+    ).drop_nulls("module")
 
 
-def _lanes(left: pl.DataFrame, right: pl.DataFrame) -> tuple[Ints, Ints]:
-    lanes = pl.concat([left, right]).unique(maintain_order=True).with_row_index("lane")
-    codes = [
-        frame.join(lanes, on="thread", how="left", maintain_order="left", nulls_equal=True)["lane"].cast(pl.Int64).to_numpy()
-        for frame in (left, right)
-    ]
-    return codes[0], codes[1]
-
-
-def _paths(names: pl.Series, parent: Ints, depth: Ints) -> pl.Series:
-    """Own name after those of the enclosing modules, one level of depth at a time."""
-    path = names.cast(pl.String).str.replace(MODULE, "").to_numpy().astype(object)
-    for level in range(1, int(depth.max()) + 1):
-        here = np.flatnonzero((depth == level) & (parent >= 0))
-        path[here] = path[parent[here]] + "/" + path[here]
-    return pl.Series(path.tolist(), dtype=pl.String)
-
-
-def _backward(operators: pl.DataFrame, launches: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
-    """Device work of backward nodes by the module call that ran the forward operator of the same sequence number."""
-    name = pl.col("name").cast(pl.String)
-    forward = (
-        operators.filter(pl.col("call") >= 0)
-        .drop_nulls("sequence_number")
-        .unique("sequence_number", keep="first", maintain_order=True)
-        .select("sequence_number", "call")
+def _measured(operators: pl.DataFrame, kernels: pl.DataFrame | None, copies: pl.DataFrame | None) -> pl.DataFrame:
+    if kernels is None and copies is None:
+        unknown = pl.lit(None, dtype=pl.Int64)
+        return operators.with_columns(device_ns=unknown, work_count=unknown)
+    own = device_work(kernels, copies).group_by("op_id").agg(device_ns=pl.col("dur_ns").sum(), work_count=pl.len().cast(pl.Int64))
+    return operators.join(own, left_on="id", right_on="op_id", how="left").with_columns(
+        pl.col("device_ns", "work_count").fill_null(0)
     )
-    nodes = operators.filter(name.str.starts_with(BACKWARD)).drop_nulls("sequence_number").drop("call")
-    timed = launched_within(nodes, launches, work)
-    return timed.join(forward, on="sequence_number").group_by("call").agg(backward_ns=pl.col("device_ns").sum())
+
+
+def _sum_if_known(column: str, where: pl.Expr) -> pl.Expr:
+    return pl.when(pl.col(column).count() > 0).then(pl.col(column).filter(where).sum())

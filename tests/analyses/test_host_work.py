@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from analyze.analyses.gpu_gaps import COLUMNS as GPU_GAPS
 from analyze.analyses.host_work import host_work
+from analyze.analyses.op_sources import COLUMNS as OP_SOURCES
 from tests.builders import frame, launch, on_thread, operator, span, table
 
 
@@ -48,3 +49,15 @@ def test_python_lines_calls_and_labels_are_told_side_by_side():
 
 def test_a_device_that_never_idles_has_no_rows():
     assert host_work(gaps(), cpu_ops=table("cpu_ops", operator(0, 10, "a"))).is_empty()
+
+
+def test_lines_that_ran_operators_stand_for_stacks_of_another_window():
+    ops = table(
+        "cpu_ops",
+        operator(0, 40, "aten::add", id=1),
+        operator(50, 90, "aten::mul", id=2),
+        operator(60, 70, "aten::empty", id=3, parent_id=2, depth=1),
+    )
+    lines = frame(OP_SOURCES, {"id": 1, "source": "train.py(7): step"}, {"id": 2, "source": "train.py(7): step"})
+    found = host_work(gaps((0, 100)), cpu_ops=ops, op_sources=lines)
+    assert shares(found)["source", "train.py(7): step"] == 40 + 30
