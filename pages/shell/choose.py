@@ -16,7 +16,7 @@ from pages.shell.source import Source, from_path, from_upload, recorded_runs
 
 APP = Path(__file__).resolve().parents[2]
 OVER_LIMIT = (
-    "Up to 2 GB together. Over that, use *By path*: the file is then read from where it lies and never held in memory. "
+    "Up to 2 GB a file. Over that, use *By path*: the file is then read from where it lies and never held in memory. "
     "A proxy in front of this server may allow less."
 )
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
 import streamlit as st
 
+from analyze.report.amounts import counted
 from analyze.report.card import card
+from analyze.report.evidence import evidence_of
 from analyze.report.plain_text import shown
 from pages.shell.markup import line, prose, safe
 from pages.shell.table import show_table
@@ -14,6 +17,8 @@ from pages.shell.table import show_table
 if TYPE_CHECKING:
     from analyze.findings.model import Finding, Remedy, Report
 
+#: rows of evidence shown; a finding has few, and its table has them all
+EVIDENCE_ROWS = 100
 COLOURS = {"high": "#d1495b", "medium": "#e08428", "low": "#8590a2"}
 
 
@@ -39,8 +44,7 @@ def finding_card(finding: Finding, report: Report, number: int | None = None) ->
                     _remedy("", remedy)
         with st.expander("Evidence"):
             prose(said.measured)
-            if finding.evidence.width:
-                show_table(finding.evidence)
+            _evidence(finding, report)
             if said.thresholds:
                 line("Thresholds: " + ", ".join(said.thresholds), size=".92rem", faint=True)
 
@@ -49,6 +53,16 @@ def _remedy(before: str, remedy: Remedy) -> None:
     prose(before + remedy.text)
     if remedy.code:
         st.code(remedy.code, language="python", wrap_lines=True)
+
+
+def _evidence(finding: Finding, report: Report) -> None:
+    seen = evidence_of(finding, report.summary, EVIDENCE_ROWS)
+    if seen is None:
+        return
+    titles = seen.titles if len(set(seen.titles)) == len(seen.titles) else finding.evidence.columns
+    show_table(pl.DataFrame(seen.rows, schema=dict.fromkeys(titles, pl.String), orient="row"))
+    if seen.count > len(seen.rows):
+        line(f"{len(seen.rows):,} of {counted(seen.count, 'row')}", size=".92rem", faint=True)
 
 
 def _head(title: str, severity: str) -> None:
