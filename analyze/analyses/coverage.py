@@ -9,16 +9,36 @@ import polars as pl
 from analyze.schema import DATA_QUALITY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from analyze.schema import TraceInfo
 
 COLUMNS = DATA_QUALITY
 
 #: what a recording may be missing, and how to have it recorded
 OPTIONAL = (
-    ("shapes-missing", "has_shapes", "no FLOPs and no efficiency by shape: record_shapes=True records shapes"),
-    ("stacks-missing", "has_stacks", "findings name operators instead of source lines: with_stack=True records stacks"),
-    ("memory-missing", "has_memory", "no memory timeline: profile_memory=True records allocations"),
-    ("sync-records-missing", "has_sync_records", "waits are told from calls alone: enable_cuda_sync_events records them"),
+    (
+        "shapes-missing",
+        "has_shapes",
+        "op_events",
+        "input_dims",
+        "no FLOPs and no efficiency by shape: record_shapes=True records shapes",
+    ),
+    (
+        "stacks-missing",
+        "has_stacks",
+        "python_events",
+        "id",
+        "findings name operators instead of source lines: with_stack=True records stacks",
+    ),
+    ("memory-missing", "has_memory", "memory_events", "id", "no memory timeline: profile_memory=True records allocations"),
+    (
+        "sync-records-missing",
+        "has_sync_records",
+        "sync_events",
+        "id",
+        "waits are told from calls alone: enable_cuda_sync_events records them",
+    ),
 )
 LAUNCH = r"(?i)Launch(Cooperative)?Kernel|GraphLaunch|ModuleLaunch"
 
@@ -30,10 +50,18 @@ def coverage(
     copies: pl.DataFrame | None = None,
     steps: pl.DataFrame | None = None,
     quarantine: pl.LazyFrame | None = None,
+    explained: Mapping[str, pl.LazyFrame] | None = None,
 ) -> pl.DataFrame:
-    """Rows like those of data_quality: only what is missing or left over, with counts."""
+    """Rows like those of data_quality: only what is missing or left over, with counts.
+
+    What the explaining window recorded is not missing.
+    """
     found: list[tuple[str, int, str]] = []
-    found += [(cause, 1, detail) for cause, field, detail in OPTIONAL if not getattr(trace_info, field)]
+    found += [
+        (cause, 1, detail)
+        for cause, field, family, column, detail in OPTIONAL
+        if not getattr(trace_info, field) and not _explained_by(explained, family, column)
+    ]
     if not trace_info.devices:
         found.append(("device-properties-missing", 1, "peak rates and device fill are not known"))
     if trace_info.rank is None:
@@ -49,6 +77,10 @@ def coverage(
         schema={column.name: column.dtype for column in COLUMNS},
         orient="row",
     )
+
+
+def _explained_by(explained: Mapping[str, pl.LazyFrame] | None, family: str, column: str) -> bool:
+    return explained is not None and bool(explained[family].select(pl.col(column).count() > 0).collect().item())
 
 
 def _launch_links(

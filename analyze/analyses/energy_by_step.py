@@ -20,9 +20,9 @@ COLUMNS = (
     Column("device_uuid", pl.Categorical, "", "device"),
     Column("phase", pl.Categorical, "", "phase of the step log: baseline steps are the unprofiled ones"),
     Column("steps", pl.Int64, "", "steps covered by the samples"),
-    Column("span_ns", pl.Int64, "ns", "time from the first step's start to the last one's end"),
+    Column("span_ns", pl.Int64, "ns", "time of the phase's stretches, each from its first step's start to its last one's end"),
     Column("source", pl.String, "", "counter (energy counter's difference) or power (integral of power samples)"),
-    Column("energy_j", pl.Float64, "J", "energy over the span, between steps included"),
+    Column("energy_j", pl.Float64, "J", "energy over the span, time between steps included"),
     Column("low_j", pl.Float64, "J", "lower bound"),
     Column(
         "high_j", pl.Float64, "J", "upper bound: how far the edges of the span may be off by the samples' cadence and averaging"
@@ -47,10 +47,12 @@ def energy_by_step(
     trace_info: TraceInfo | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """One row per device and phase whose whole span lies between samples; energy is never guessed beyond them."""
+    """One row per device and phase, over the phase's uninterrupted stretches that lie between samples; nothing is guessed."""
     spans = (
         step_log.drop_nulls("dur_ns")
-        .group_by("phase", maintain_order=True)
+        .sort("start_ns")
+        .with_columns(stretch=pl.col("phase").rle_id())
+        .group_by("stretch", "phase", maintain_order=True)
         .agg(
             steps=pl.len().cast(pl.Int64),
             begin=pl.col("start_ns").min(),
@@ -59,18 +61,38 @@ def energy_by_step(
         )
     )
     idle = _idle_power(trace_info, manifest)
-    rows: list[dict[str, Any]] = []
+    measured: list[dict[str, Any]] = []
     for source in ("counter", "power"):
         metric = "energy_j" if source == "counter" else "power_w"
         readings = telemetry.filter(pl.col("metric").cast(pl.String) == metric, pl.col("device_uuid").is_not_null())
         for device in readings["device_uuid"].unique().sort():
-            if any(row["device_uuid"] == device for row in rows):
+            if any(row["device_uuid"] == device for row in measured):
                 continue
             mine = readings.filter(pl.col("device_uuid") == device).drop_nulls("value").unique("time_ns").sort("time_ns")
-            rows += [_measured(str(device), source, mine, span, idle) for span in spans.rows(named=True) if _covers(mine, span)]
-    if not rows:
+            covered = (span for span in spans.rows(named=True) if _covers(mine, span))
+            measured += [_measured(str(device), source, mine, span) for span in covered]
+    if not measured:
         raise MissingData("no device's energy or power was sampled over the steps of the run")
-    return pl.DataFrame(rows, schema={column.name: column.dtype for column in COLUMNS})
+    return _by_phase(pl.DataFrame(measured), idle).select(column.name for column in COLUMNS)
+
+
+def _by_phase(stretches: pl.DataFrame, idle_w: float | None) -> pl.DataFrame:
+    energy, seconds = pl.col("energy_j"), pl.col("span_ns") / 1e9
+    idle = pl.lit(idle_w, dtype=pl.Float64)
+    return (
+        stretches.group_by("device_uuid", "phase", "source", "averaging_s", maintain_order=True)
+        .agg(
+            pl.col("steps", "span_ns", "energy_j", "low_j", "high_j").sum(),
+            samples=pl.when(pl.col("samples").null_count() == 0).then(pl.col("samples").sum()),
+        )
+        .with_columns(
+            pl.col("device_uuid", "phase").cast(pl.Categorical),
+            energy_per_step_j=energy / pl.col("steps"),
+            energy_per_sample_j=pl.when(pl.col("samples") > 0).then(energy / pl.col("samples")),
+            mean_power_w=pl.when(seconds > 0).then(energy / seconds),
+            idle_fraction=pl.when(energy > 0).then((idle * seconds / energy).clip(upper_bound=1.0)),
+        )
+    )
 
 
 def _covers(readings: pl.DataFrame, span: Mapping[str, Any]) -> bool:
@@ -78,7 +100,7 @@ def _covers(readings: pl.DataFrame, span: Mapping[str, Any]) -> bool:
     return readings.height >= MIN_SAMPLES and int(times[0]) <= span["begin"] and int(times[-1]) >= span["end"]
 
 
-def _measured(device: str, source: str, readings: pl.DataFrame, span: Mapping[str, Any], idle_w: float | None) -> dict[str, Any]:
+def _measured(device: str, source: str, readings: pl.DataFrame, span: Mapping[str, Any]) -> dict[str, Any]:
     begin, end = span["begin"], span["end"]
     time, value = (readings["time_ns"].to_numpy() - begin) / 1e9, readings["value"].to_numpy()
     seconds = (end - begin) / 1e9
@@ -99,10 +121,7 @@ def _measured(device: str, source: str, readings: pl.DataFrame, span: Mapping[st
         "energy_j": energy,
         "low_j": max(energy - off, 0.0),
         "high_j": energy + off,
-        "energy_per_step_j": energy / span["steps"],
-        "energy_per_sample_j": energy / span["samples"] if span["samples"] else None,
-        "mean_power_w": energy / seconds if seconds > 0 else None,
-        "idle_fraction": min(idle_w * seconds / energy, 1.0) if idle_w is not None and energy > 0 else None,
+        "samples": span["samples"],
         "averaging_s": POWER_AVERAGING_S if source == "power" else 0.0,
     }
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
+from analyze.analyses._memory_window import allocator_events, top_operators
 from analyze.nesting import innermost, nest
 from analyze.schema import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COLUMNS = (
     Column("device_type", pl.Int64, "", "torch device type: 0 host, otherwise a device"),
@@ -22,7 +28,12 @@ COLUMNS = (
 BEFORE = "before the recording"
 
 
-def memory_peak(memory: pl.DataFrame, memory_timeline: pl.DataFrame, cpu_ops: pl.DataFrame | None = None) -> pl.DataFrame:
+def memory_peak(
+    memory_timeline: pl.DataFrame,
+    memory: pl.DataFrame | None = None,
+    cpu_ops: pl.DataFrame | None = None,
+    explained: Mapping[str, pl.LazyFrame] | None = None,
+) -> pl.DataFrame:
     """Per device, what is alive at its peak, by operator and step, the largest holder first."""
     lane = ["device_type", "device"]
     level = pl.coalesce("allocated_bytes", "change_bytes")
@@ -32,9 +43,9 @@ def memory_peak(memory: pl.DataFrame, memory_timeline: pl.DataFrame, cpu_ops: pl
         .unique(lane, keep="first", maintain_order=True)
         .select(*lane, "time_ns", "reserved_bytes", peak_bytes="allocated_bytes")
     )
-    blocks = _alive(memory, peaks, lane)
+    blocks = _alive(allocator_events(memory, explained), peaks, lane)
     held = (
-        _with_holder(blocks, cpu_ops)
+        _with_holder(blocks, top_operators(memory, cpu_ops, explained))
         .group_by(*lane, "held_by", "step")
         .agg(pl.col("bytes").sum(), blocks=pl.len().cast(pl.Int64))
     )
@@ -61,11 +72,10 @@ def _alive(memory: pl.DataFrame, peaks: pl.DataFrame, lane: list[str]) -> pl.Dat
     return last.filter(pl.col("bytes") > 0)
 
 
-def _with_holder(blocks: pl.DataFrame, cpu_ops: pl.DataFrame | None) -> pl.DataFrame:
+def _with_holder(blocks: pl.DataFrame, top: pl.DataFrame) -> pl.DataFrame:
     """Add the top-level operator running on the allocating thread, and its step."""
-    if cpu_ops is None or cpu_ops.is_empty():
+    if top.is_empty():
         return blocks.with_columns(held_by=pl.lit("no operator"), step=pl.lit(None, dtype=pl.Int64))
-    top = cpu_ops.filter(pl.col("depth") == 0)
     lanes = pl.concat([top.select("thread"), blocks.select("thread")]).unique(maintain_order=True).with_row_index("lane")
     lane_of = [
         frame.join(lanes, on="thread", how="left", maintain_order="left", nulls_equal=True)["lane"].cast(pl.Int64).to_numpy()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
+from analyze.analyses._memory_window import allocator_events
 from analyze.schema import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COLUMNS = (
     Column("device_type", pl.Int64, "", "torch device type: 0 host, otherwise a device"),
@@ -17,13 +23,17 @@ COLUMNS = (
 )
 
 
-def memory_timeline(memory: pl.DataFrame) -> pl.DataFrame:
-    """Allocator events in time order per device. Frees of older blocks make change_bytes negative, never a level."""
+def memory_timeline(memory: pl.DataFrame | None = None, explained: Mapping[str, pl.LazyFrame] | None = None) -> pl.DataFrame:
+    """Allocator events in time order per device. Frees of older blocks make change_bytes negative, never a level.
+
+    Where only the explaining window recorded memory, its events are shown, at its times.
+    """
+    events = allocator_events(memory, explained)
     lane = ["device_type", "device"]
     # a writer without totals writes 0 in every event
     known = (pl.col("reserved_bytes").max().over(lane) > 0) | (pl.col("allocated_bytes").max().over(lane) > 0)
     return (
-        memory.sort(*lane, "time_ns", "id")
+        events.sort(*lane, "time_ns", "id")
         .with_columns(
             pl.when(known).then(pl.col("allocated_bytes")),
             pl.when(pl.col("reserved_bytes").max().over(lane) > 0).then(pl.col("reserved_bytes")),

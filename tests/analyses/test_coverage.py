@@ -63,3 +63,13 @@ def test_inferred_steps_and_implausible_times_show():
     steps = table("steps", step(1, 0, 20, inferred=True))
     bad = family("quarantine", span(0, 0, "kernel", cause="zero-timestamp"))
     assert counts(COMPLETE, steps=steps, quarantine=bad) == {"steps-inferred": 1, "implausible-times": 1}
+
+
+def test_what_the_explaining_window_recorded_is_not_missing():
+    explained = {name: family(name) for name in ("memory_events", "sync_events")} | {
+        "op_events": family("op_events", span(0, 5, "aten::mm", input_dims="[[2, 2]]")),
+        "python_events": family("python_events", span(0, 5, "train.py(3): step")),
+    }
+    found = counts(TraceInfo(producer="kineto-cuda"), explained=explained)
+    assert {"shapes-missing", "stacks-missing"} & found.keys() == set()
+    assert {"memory-missing", "sync-records-missing"} <= found.keys()

@@ -48,6 +48,17 @@ def test_phases_are_apart_and_one_that_the_samples_do_not_span_is_left_out():
     assert energy_by_step(telemetry, log).select("phase", "energy_j").rows() == [("baseline", 100.0), ("times", 200.0)]
 
 
+def test_a_phase_that_is_interrupted_does_not_pay_for_what_comes_between():
+    """Baseline [0,1) and [2,3) with a profiled window between: 100 + 100 J over 2 s, not 500 over 3."""
+    telemetry = table("telemetry", counter(0, 0.0), counter(1, 100.0), counter(2, 400.0), counter(3, 500.0))
+    log = table("step_log", logged(1, 0, 1), logged(2, 1, 2, "times"), logged(3, 2, 3))
+    found = energy_by_step(telemetry, log)
+    assert found.select("phase", "steps", "span_ns", "energy_j", "mean_power_w").rows() == [
+        ("baseline", 2, 2_000_000_000, 200.0, 100.0),
+        ("times", 1, 1_000_000_000, 300.0, 300.0),
+    ]
+
+
 def test_no_samples_over_the_steps():
     with pytest.raises(MissingData, match="energy or power"):
         energy_by_step(table("telemetry", sample(0, 50.0, "temperature_c")), table("step_log", logged(1, 0, 1)))

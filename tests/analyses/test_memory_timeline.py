@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from analyze.analyses.memory_peak import memory_peak
 from analyze.analyses.memory_timeline import memory_timeline
-from tests.builders import operator, table
+from analyze.errors import MissingData
+from tests.builders import family, on_thread, operator, table
 
 
 def event(time_ns, bytes_, allocated=None, reserved=None, address=1, **more):
@@ -37,7 +40,7 @@ def test_the_peak_is_held_by_what_is_alive_then():
         event(70, 400, 1700, 2000, address=3),
         event(80, -300, 1400, 2000, address=1),
     )
-    found = memory_peak(memory, memory_timeline(memory), ops)
+    found = memory_peak(memory_timeline(memory), memory, ops)
     assert found.select("time_ns", "peak_bytes", "reserved_bytes").unique().rows() == [(70, 1700, 2000)]
     assert found.select("held_by", "bytes", "blocks", "step").rows() == [
         ("before the recording", 1000, None, None),
@@ -48,16 +51,34 @@ def test_the_peak_is_held_by_what_is_alive_then():
 
 def test_an_address_used_again_counts_once():
     memory = table("memory", event(0, 100, 100, 500), event(1, -100, 0, 500), event(2, 150, 150, 500))
-    found = memory_peak(memory, memory_timeline(memory))
+    found = memory_peak(memory_timeline(memory), memory)
     assert found.select("held_by", "bytes", "blocks").rows() == [("no operator", 150, 1)]
 
 
 def test_without_totals_the_peak_is_of_the_change_and_nothing_is_said_about_before():
     memory = table("memory", event(0, -400, 0, 0, address=9), event(5, 100, 0, 0), event(6, -100, 0, 0))
-    found = memory_peak(memory, memory_timeline(memory))
+    found = memory_peak(memory_timeline(memory), memory)
     assert found.select("time_ns", "peak_bytes", "held_by", "bytes").rows() == [(5, None, "no operator", 100)]
 
 
 def test_each_device_has_its_own_peak():
     memory = table("memory", event(0, 100, 100, 500), event(3, 70, 70, 500, device=1))
-    assert memory_peak(memory, memory_timeline(memory)).select("device", "time_ns", "bytes").rows() == [(0, 0, 100), (1, 3, 70)]
+    assert memory_peak(memory_timeline(memory), memory).select("device", "time_ns", "bytes").rows() == [(0, 0, 100), (1, 3, 70)]
+
+
+def test_memory_recorded_in_the_explaining_window_only_is_shown_at_its_times():
+    """Block_0's operators run in the explaining window; the nested one is no holder of its own."""
+    allocation = on_thread(1_020, 1_020, "[memory]", bytes=400, address=1, device_type=1, device=0)
+    explained = {
+        "memory_events": family("memory_events", allocation | {"total_allocated_bytes": 900, "total_reserved_bytes": 2_000}),
+        "op_events": family("op_events", on_thread(1_000, 1_100, "aten::linear"), on_thread(1_010, 1_050, "aten::addmm")),
+    }
+    timeline = memory_timeline(explained=explained)
+    assert timeline.select("time_ns", "allocated_bytes", "unused_bytes").rows() == [(1_020, 900, 1_100)]
+    found = memory_peak(timeline, cpu_ops=table("cpu_ops", operator(1_000, 1_100, "aten::unrelated")), explained=explained)
+    assert found.select("held_by", "bytes").rows() == [("before the recording", 500), ("aten::linear", 400)]
+
+
+def test_memory_recorded_nowhere():
+    with pytest.raises(MissingData, match="profile_memory=True"):
+        memory_timeline()
