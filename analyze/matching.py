@@ -24,13 +24,13 @@ def match_operators(own: pl.DataFrame, explained: Mapping[str, pl.LazyFrame]) ->
     markers = (
         explained["annotation_events"]
         .filter(pl.col("name").cast(pl.String).str.contains(MARKER), ~pl.col("on_device").fill_null(value=False))
-        .select("start_ns", step="id")
+        .select("start_ns", step=pl.col("start_ns"))
         .sort("start_ns")
         .collect()
     )
     stepped = theirs.join_asof(markers, on="start_ns", strategy="backward").drop_nulls("step")
     # the first step of a window may hold one-off work; the last one is settled
-    settled = stepped.filter(pl.col("step") == stepped["step"].max())
+    settled = stepped.filter(pl.col("step") == pl.col("step").max())
     known = _numbered(settled, []).select(*KEY, explained_id="id")
     wanted = _numbered(own.filter(pl.col("step").is_not_null()).sort("start_ns"), ["step"])
     return wanted.join(known, on=KEY, how="inner").select("id", "explained_id")
