@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 NEAR_NS = 20_000
 #: work that starts this long after everything known allowed it waited for something else
 UNEXPLAINED_NS = 10_000
+#: first work of a stream that starts later than this after its launch waited for work that is not recorded
+UNSEEN_BACKLOG_NS = 200_000
 #: launched but unstarted work at which drivers make further launches wait (the queue holds about 1,024)
 QUEUE_FULL = 900
 #: a launch this many times the median, on a full queue, was waiting for room
@@ -117,21 +119,29 @@ class _DeviceSide:
         return previous
 
     def _delays(self) -> tuple[Floats, Floats, Ints]:
-        """Latency after the launch, spacing after the stream's previous work, and dependencies across streams."""
-        queued = self.start - self.previous_end <= MAX_SPACING_NS
-        after_launch = (self.start - self.launched).astype(np.float64)
-        idle_start = ~queued & (after_launch > 0)
-        usual_latency = float(np.quantile(after_launch[idle_start], 0.25)) if idle_start.any() else 5_000.0
-        spacing_seen = np.clip(self.start - self.previous_end, 0, MAX_SPACING_NS).astype(np.float64)
-        usual_spacing = float(np.median(spacing_seen[queued])) if queued.any() else 1_000.0
-        spacing = np.where(queued, spacing_seen, usual_spacing)
-        # a queued kernel says nothing about its latency, except that it was no longer than its wait
-        latency = np.where(queued, np.minimum(usual_latency, np.maximum(after_launch, 0)), np.maximum(after_launch, 0))
+        """Latency after the launch, spacing after the stream's previous work, and dependencies across streams.
+
+        Work launched while its stream was busy began a spacing after the previous work, whenever it was launched; work
+        launched on an idle stream began a latency after its launch. Each tells the one and leaves the other as usual.
+        """
+        queued = self.previous_end > self.launched
+        after_launch = np.maximum(self.start - self.launched, 0).astype(np.float64)
+        after_previous = np.maximum(self.start - self.previous_end, 0).astype(np.float64)
+        # what a stream did before the window is not recorded, and its first work may have waited for it
+        first = self.previous_end < self.launched.min(initial=0) - UNSEEN_BACKLOG_NS
+        unseen = first & (after_launch > UNSEEN_BACKLOG_NS)
+        told = ~queued & ~unseen
+        usual_latency = float(np.quantile(after_launch[told], 0.25)) if told.any() else 5_000.0
+        close = queued & (after_previous <= MAX_SPACING_NS)
+        usual_spacing = float(np.median(after_previous[close])) if close.any() else 1_000.0
+        latency = np.where(told, after_launch, np.minimum(usual_latency, after_launch))
+        spacing = np.where(queued, after_previous, usual_spacing)
         depends = np.full(self.start.size, NOTHING, dtype=np.int64)
         if self.streams > 1:
-            late = ~queued & (after_launch > usual_latency + UNEXPLAINED_NS)
+            late = np.where(queued, after_previous, after_launch - usual_latency) > UNEXPLAINED_NS
             depends[late] = self._awaited_on_other_streams(np.flatnonzero(late))
             latency[depends != NOTHING] = usual_latency
+            spacing[depends != NOTHING] = usual_spacing
         return latency, spacing, depends
 
     def _awaited_on_other_streams(self, late: Ints) -> Ints:

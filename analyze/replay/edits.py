@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyze.intervals import covered_per_window
+from analyze.intervals import covered_per_window, subtract, union
 from analyze.replay.program import NOTHING
 
 if TYPE_CHECKING:
@@ -39,13 +39,16 @@ def combine(*edits: Edit) -> Edit:
 def without_host_regions(regions: Spans, *, keep_share: float = 0.0, keep_work: bool = False) -> Edit:
     """Host work within the spans vanishes: its gaps, calls, waits, and what it launched unless keep_work.
 
-    keep_share of the host time stays, for a fix that does the same cheaper. Spans are in trace time.
+    keep_share of the host time stays, for a fix that does the same cheaper. Spans are in trace time; what an edit before
+    this one took of a gap is not taken again.
     """
 
     def edit(program: Program) -> Program:
-        inside = covered_per_window(regions, *program.gap_spans()) / np.maximum(program.call_start - program.gap_start, 1)
+        length = np.maximum(program.call_start - program.gap_start, 1)
+        before = covered_per_window(program.claimed, *program.gap_spans()) / length
+        inside = covered_per_window(subtract(regions, program.claimed), *program.gap_spans()) / length
         dropped = _begins_within(regions, program.call_start) & (program.call_id >= 0)
-        left = 1.0 - np.clip(inside, 0.0, 1.0) * (1.0 - keep_share)
+        left = 1.0 - np.clip(inside / np.maximum(1.0 - before, 1e-9), 0.0, 1.0) * (1.0 - keep_share)
         call_left = np.where(dropped, keep_share, 1.0)
         gone = dropped[program.work_call] & (not keep_work)
         return replace(
@@ -57,6 +60,7 @@ def without_host_regions(regions: Spans, *, keep_share: float = 0.0, keep_work: 
             call_events=program.call_events * call_left,
             waits=np.where(dropped, NOTHING, program.waits),
             work_keep=program.work_keep & ~gone,
+            claimed=union(program.claimed, regions),
         )
 
     return edit

@@ -7,8 +7,10 @@ another, ordered by launching call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from analyze.intervals import merge
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +57,8 @@ class Program:
     steps: int
     start_ns: int
     end_ns: int
+    #: host time, in trace time, that edits have removed
+    claimed: Spans = field(default_factory=lambda: merge([], []))
 
     @property
     def host_events_per_step(self) -> float:
