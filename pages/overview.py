@@ -38,7 +38,7 @@ def _numbers(report: Report) -> None:
         shown.append(("Device busy", percent(summary.device_busy_fraction), note))
     if summary.samples_per_s is not None:
         shown.append(("Samples per second", quantity(summary.samples_per_s), ""))
-    if summary.after_all_fixes_ns is not None:
+    if summary.after_all_fixes_ns is not None and report.findings:
         shown.append(("After the fixes", f"{scale.ms(summary.after_all_fixes_ns)} ms", "all replayed fixes together"))
     if summary.floor_ns is not None:
         shown.append(("Floor", f"{scale.ms(summary.floor_ns)} ms", "with a device that never idles"))
