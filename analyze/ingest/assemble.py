@@ -170,12 +170,14 @@ class Assembler:
         return columns
 
     def _name_lanes(self, frame: pl.DataFrame, arguments: list[msgspec.Raw]) -> None:
-        named = frame.select(pl.col("name", "process", "thread").cast(pl.String))
-        for kind, process, thread, text in zip(*named.get_columns(), arguments, strict=True):
-            if kind not in LANE_NAMES:
-                continue
+        """Note the names in metadata events; some writers repeat them hundreds of thousands of times."""
+        named = frame.select(
+            pl.col("name", "process", "thread").cast(pl.String),
+            arguments=cells.json_texts(arguments)[0].cast(pl.String),
+        ).filter(pl.col("name").is_in(list(LANE_NAMES)))
+        for kind, process, thread, text in named.unique(keep="last", maintain_order=True).rows():
             try:
-                given = msgspec.json.decode(bytes(text) or b"{}", type=LaneArguments)
+                given = msgspec.json.decode(text or "{}", type=LaneArguments)
             except msgspec.DecodeError:
                 self.quality.add("untyped-cell")
                 continue

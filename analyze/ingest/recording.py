@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from analyze.schema import TraceInfo
 
 
-class ReadCancelled(InputError):  # noqa: N818  # what happened, not what went wrong
+class ReadCancelled(InputError):  # what happened, not what went wrong
     """The caller's `cancel` answered true; nothing was left behind."""
 
 

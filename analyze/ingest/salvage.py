@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 AT_BYTE = re.compile(r"\(byte (\d+)\)$")
 #: the event list closes, and only top-level keys or the file's end follow
 LIST_END = re.compile(rb"\s*,*\s*\](?=\s*(?:,\s*\"[^\"\\]*\"\s*:|\}?\s*$))")
-EVENT_KEY = re.compile(rb'"(?:ph|ts)"\s*:')
+PHASE = b'"ph"'
 #: pieces that may have to be joined where an argument holds a list of objects that look like events
 JOINED_PIECES = 8
+LONGEST_ESCAPE = len(r"\u0000")
 LONGEST_RUN = 1 << 20
 
 
-class LoneBackslashes(Exception):  # noqa: N818  # a signal to start over, not an error
+class LoneBackslashes(Exception):  # a signal to start over, not an error
     """The writer does not escape backslashes: every lone one in the file must be taken literally."""
 
 
@@ -84,9 +85,8 @@ class EventText:
         self.tail, self.tail_offset = tail, offset
 
     def _in_pieces(self, text: bytes, chunk: Chunk) -> list[Event]:
-        ends = [match.start() + 1 for match in SEPARATOR.finditer(text)]
-        starts = [0, *ends]
-        ends.append(len(text))
+        starts = _event_starts(text)
+        ends = [*starts[1:], len(text)]
         events: list[Event] = []
         at, run = 0, max(1, len(ends) // 8)
         while at < len(ends) and self.tail is None:
@@ -119,16 +119,33 @@ class EventText:
             return at + 1
         if EVENT_LIST.search(piece):
             raise TraceFormatError(f"a second trace begins near byte {offset}: two writers wrote into this file")
-        if not self.literal and BAD_ESCAPE.search(piece):
+        illegal = BAD_ESCAPE.search(piece)
+        # an escape at the very end may only be cut short
+        if illegal and not self.literal and not (is_last and illegal.end() > len(piece) - LONGEST_ESCAPE):
             raise LoneBackslashes
         read = self._repaired(piece, offset)
         if read:
             events += read
         elif is_last and self.tail is None:
-            self.unfinished = text[starts[at] :]
+            self._cut_short(piece, text, offset, events)
         else:
             self.quality.add("dropped-event", 1, offset)
         return at + 1
+
+    def _cut_short(self, piece: bytes, text: bytes, offset: int, events: list[Event]) -> None:
+        """Take what is complete before a cut that left too little of an event to show where it begins."""
+        end = len(piece)
+        for _ in range(JOINED_PIECES):
+            end = piece.rfind(b"}", 0, end)
+            if end < 0:
+                break
+            elements = self._elements(piece[: end + 1], offset, may_close=False)
+            if elements is not None:
+                events += elements
+                piece = piece[end + 1 :]
+                break
+        behind = len(text) - len(text.rstrip(SPACE))
+        self.unfinished = text[len(text) - behind - len(piece) :] if piece.strip(SPACE) else b""
 
     def _repaired(self, piece: bytes, offset: int) -> list[Event]:
         mended = repaired(piece, offset, self.quality)
@@ -162,10 +179,32 @@ class EventText:
     def _cut_tail(self, piece: bytes, offset: int) -> bytes:
         """Cut the chunk's last piece where the event list closes behind it."""
         for match in reversed(list(LIST_END.finditer(piece))):
-            if not EVENT_KEY.search(piece, match.end()):
+            if _is_tail(piece[match.end() :]):
                 self._close(piece[match.end() :], offset + match.end())
                 return piece[: match.start()]
         return piece
+
+
+def _is_tail(text: bytes) -> bool:
+    """Whether the text can be the rest of the object that the event list belongs to."""
+    rest = text.strip()
+    if rest in (b"", b"}"):
+        return True
+    try:
+        value = msgspec.json.decode(b"{" + rest.lstrip(SPACE), type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return False
+    return not {"ph", "ts"} & value.keys()
+
+
+def _event_starts(text: bytes) -> list[int]:
+    """Where pieces begin: at boundaries behind which an event follows, and not an object within one's arguments."""
+    starts = [0]
+    found = [match.start() + 1 for match in SEPARATOR.finditer(text)]
+    for begin, end in zip(found, [*found, len(text)][1:], strict=True):
+        if text.find(PHASE, begin, end) >= 0:
+            starts.append(begin)
+    return starts
 
 
 def _closing(body: bytes, problem: msgspec.DecodeError) -> int | None:
