@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyze.replay.program import NOTHING, Program
+from analyze.replay.replay import Replay
+from analyze.replay.simulate import simulate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,3 +69,11 @@ def program(*calls: Call, steps: int = 1) -> Program:
         start_ns=0,
         end_ns=int(ends[-1]),
     )
+
+
+def replay_of(built) -> Replay:
+    step_ns = simulate(built).step_ns
+    return Replay(
+        program=built, step_ns=step_ns, profiled_step_ns=step_ns, event_cost_ns=(0.0, 0.0, 0.0), shown_event_cost_ns=0.0,
+        baseline_known=True, threads=(("1", "1"),),
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analyze.replay.build import QUEUE_FULL, build_program
+from analyze.replay.build import build_program
 from analyze.replay.program import EVERYTHING, NOTHING, Program
 from analyze.replay.simulate import simulate
 from tests.builders import Row, launch, table, work
@@ -158,18 +158,16 @@ def test_prompt_work_is_not_tied_to_what_happened_to_end() -> None:
     assert program.depends.tolist() == [NOTHING, NOTHING]
 
 
-def test_a_long_launch_on_a_full_queue_is_the_device_s_time() -> None:
-    """Launches of 1 every 2; the device starts nothing before 5,000: the launch of 200 waited for room and costs 1."""
-    count = QUEUE_FULL + 50
-    calls = [call(2 * n, 2 * n + 1) for n in range(count)]
-    calls.append(call(2 * count, 2 * count + 200))
-    items = [item(5_000 + n, 5_001 + n, n) for n in range(count + 1)]
-    assert built(calls, items, until_us=7_000).cost[count] == US
-
-
-def test_a_long_launch_with_room_in_the_queue_is_the_host_s_time() -> None:
+def test_a_long_launch_far_ahead_of_the_device_is_the_device_s_time() -> None:
+    """Launches of 1; the device starts what the one of 200 launched 4,781 later: it waited for room and costs 1."""
     calls = [*(call(2 * n, 2 * n + 1) for n in range(20)), call(40, 240)]
     items = [item(5_000 + n, 5_001 + n, n) for n in range(21)]
+    assert built(calls, items, until_us=7_000).cost[20] == US
+
+
+def test_a_long_launch_whose_work_follows_soon_is_the_host_s_time() -> None:
+    calls = [*(call(2 * n, 2 * n + 1) for n in range(20)), call(40, 240)]
+    items = [item(500 + n, 501 + n, n) for n in range(21)]
     assert built(calls, items, until_us=7_000).cost[20] == 200 * US
 
 

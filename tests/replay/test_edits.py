@@ -84,6 +84,21 @@ class TestHostRegions:
         assert edited.waits.tolist() == [NOTHING] * 4
         assert edited.wake.tolist() == [0, 0, 0, 0]
 
+    def test_two_fixes_may_each_take_their_part_of_a_gap(self) -> None:
+        """5 and then 10 of the 20 before the first call."""
+        both = combine(without_host_regions(merge([0], [5])), without_host_regions(merge([10], [20])))(program(*HOST))
+        assert both.gap == pytest.approx([5, 30, 20, 0])
+        assert both.gap_events[0] == pytest.approx(2 * 5 / 20)
+
+    def test_no_part_of_a_gap_is_taken_twice(self) -> None:
+        """10 of 20, then 5 of those again and 5 more."""
+        twice = combine(without_host_regions(merge([0], [10])), without_host_regions(merge([5], [15])))(program(*HOST))
+        assert twice.gap == pytest.approx([5, 30, 20, 0])
+
+    def test_a_gap_that_is_gone_stays_gone(self) -> None:
+        again = combine(without_host_regions(merge([0], [20])), without_host_regions(merge([0], [20])))(program(*HOST))
+        assert again.gap == pytest.approx([0, 30, 20, 0])
+
     def test_no_regions_change_nothing(self) -> None:
         assert _step(without_host_regions(merge([], []))) == 115
 
