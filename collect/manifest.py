@@ -48,6 +48,7 @@ class Manifest:
             "clock_end": None,
             "windows": [],
             "settled_at_step": None,
+            "results": None,
             "peak_memory_allocated_bytes": None,
             "peak_memory_reserved_bytes": None,
             "exit": {"status": "running", "code": None, "message": None},

@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,7 +55,8 @@ class Recorder:
 
     `out` is the run directory (default `runs/<timestamp>-<label>`); where this rank recorded a run there before, a
     number is appended, so that a notebook cell can be run again. `steps` says how long the loop is, where that is
-    known: a short one gets shorter stretches. `options` are kept in the manifest as they are.
+    known: a short one gets shorter stretches. `limits` says how long each stage may take, in place of `baseline_steps`.
+    `options` are kept in the manifest as they are.
     Raises ValueError where ranks on several hosts cannot agree on a folder by themselves.
     """
 
@@ -69,6 +71,7 @@ class Recorder:
         workers: int | None = None,
         steps: int | None = None,
         baseline_steps: int = 30,
+        limits: Limits | None = None,
         profile: bool = True,
         telemetry: bool = True,
         mark_collections: bool = True,
@@ -92,7 +95,8 @@ class Recorder:
         self._command = list(sys.argv if command is None else command)
         self._progress = progress or choose_progress(rank=self.placement.rank, bar=False)
         self._telemetry = telemetry
-        limits, shrunk = fit(Limits(baseline_steps=baseline_steps, fixed=not self.placement.is_alone, windows=profile), steps)
+        limits = limits or Limits(baseline_steps=baseline_steps)
+        limits, shrunk = fit(replace(limits, fixed=not self.placement.is_alone, windows=profile), steps)
         self._limits = limits
         self._notes += shrunk
         self._marks = GarbageMarks()
@@ -249,6 +253,10 @@ class Recorder:
             self._progress.close()
             self._progress.say(f"{self._log.count} steps recorded in {self.out}")
             self._progress.say(f"next: stepscope report {self.out}")
+
+    def keep_results(self, results: Mapping[str, Any]) -> None:
+        """Keep what the run came to (images told apart, say) in the manifest, as it is."""
+        self._manifest.fields["results"] = dict(results)
 
     def note(self, text: str) -> None:
         """Keep a remark in the manifest."""

@@ -1,4 +1,4 @@
-"""Train an image classifier the usual way: JPEG files, a DataLoader with workers, a torchvision model, SGD.
+"""Train an image classifier the usual way, or use it: JPEG files, a DataLoader with workers, a torchvision model, SGD.
 
 Nothing is tuned: it is the loop of a tutorial, with pinned memory on a GPU, so that what the report says about it is
 what it would say about many first versions of a training script.
@@ -7,95 +7,32 @@ what it would say about many first versions of a training script.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torchvision
-from torch.utils.data import DataLoader, DistributedSampler
-from torchvision.datasets import ImageFolder
-from torchvision.transforms import v2
 
-from collect.machine import usable_cores
 from collect.ranks import Placement, placement
 from collect.recorder import Recorder
-from collect.workloads.images import generated_images
+from collect.workloads import image_data
+from collect.workloads.evaluation import autocast, evaluate
+from collect.workloads.images import SEED
+from collect.workloads.inference import infer
+from collect.workloads.options import Options, UnusableOptionsError, decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from collect.progress import Progress
+    from collect.schedule import Limits
+
+__all__ = ["Options", "UnusableOptionsError", "decide", "run"]
 
 NAME = "image-classifier"
-#: a machine with so few cores gets smaller images, so that a run takes less than a minute
-_FEW_CORES = 4
-_SOME_CORES = 16
-_SEED = 2023
 _LEARNING_RATE = 0.02
 _MOMENTUM = 0.9
-#: stored images are larger than what the network sees, as photographs are
-_STORED_MARGIN = 1.15
-_MOST_WORKERS = 16
-
-
-class UnusableOptionsError(ValueError):
-    """The options ask for what this machine, or torchvision, does not have."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What to train and how; None is decided by the machine."""
-
-    device: str = "auto"
-    model: str = "resnet18"
-    data: str | None = None
-    batch_size: int | None = None
-    steps: int | None = None
-    workers: int | None = None
-    precision: str = "fp32"
-    image_size: int | None = None
-    #: generated images, where `data` is None
-    images: int | None = None
-
-
-def decide(options: Options, cores: int | None = None) -> tuple[Options, list[str]]:
-    """Fill in what was left to the machine, and say where sizes were shrunk for it. Raises UnusableOptionsError."""
-    cores = usable_cores() if cores is None else cores
-    device = options.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UnusableOptionsError("--device cuda: PyTorch finds no usable CUDA device here; use --device cpu")
-    if device == "cpu" and options.precision == "fp16":
-        raise UnusableOptionsError("--precision fp16 needs a GPU; use bf16 or fp32 on a CPU")
-    image_size, batch_size, images = _sizes(device, cores)
-    chosen = replace(
-        options,
-        device=device,
-        batch_size=options.batch_size or batch_size,
-        workers=_workers(device, cores) if options.workers is None else options.workers,
-        image_size=options.image_size or image_size,
-        images=options.images or images,
-    )
-    shrunk = options.batch_size is None and options.image_size is None and device == "cpu" and cores <= _SOME_CORES
-    note = f"sizes fit for {cores} cores: images of {chosen.image_size} pixels, batch {chosen.batch_size}"
-    return chosen, [note] if shrunk else []
-
-
-def _sizes(device: str, cores: int) -> tuple[int, int, int]:
-    """Return image size, batch size and number of generated images."""
-    if device == "cuda":
-        return 224, 64, 2048
-    if cores <= _FEW_CORES:
-        return 64, 16, 512
-    return (128, 32, 1024) if cores <= _SOME_CORES else (224, 32, 1024)
-
-
-def _workers(device: str, cores: int) -> int:
-    if device == "cpu" and cores <= _FEW_CORES:
-        return 1
-    return max(1, min(_MOST_WORKERS, cores - 1))
 
 
 def run(
@@ -103,76 +40,103 @@ def run(
     out: Path | None = None,
     *,
     baseline_steps: int = 30,
+    limits: Limits | None = None,
     profile: bool = True,
     telemetry: bool = True,
     progress: Progress | None = None,
     command: Sequence[str] | None = None,
+    weights: Path | None = None,
+    keep_weights: Path | None = None,
 ) -> Path:
-    """Train until the recording is complete, or for `steps` steps, and return the run directory.
+    """Train, or infer, until the recording is complete, or for `steps` steps, and return the run directory.
 
+    `weights` are what a model starts with, `keep_weights` is where to put them after training.
     Raises UnusableOptionsError before anything is written.
     """
     options, notes = decide(options)
     where = placement()
     with _process_group(options, where):
-        job = _Job(options, where)
+        device = torch.device(f"cuda:{where.local_rank}" if options.device == "cuda" else "cpu")
+        model = _model(options, where, device, weights)
+        job = None if options.mode == "infer" else _Training(options, where, device, model)
         with Recorder(
             out,
-            label=f"{options.model}-{options.device}",
+            label=f"{options.model}-{'infer-' if options.mode == 'infer' else ''}{options.device}",
             workload=NAME,
             batch_size=options.batch_size,
             precision=options.precision,
             workers=options.workers,
             steps=options.steps,
             baseline_steps=baseline_steps,
+            limits=limits,
             profile=profile,
             telemetry=telemetry,
-            options=asdict(options),
+            options={**asdict(options), "seed": SEED},
             notes=notes,
             command=command,
             progress=progress,
         ) as recorder:
-            job.train(recorder)
+            if job is None:
+                infer(recorder, options, where, device, model, trained=weights is not None)
+            else:
+                job.train(recorder, keep_weights)
         return recorder.out
 
 
-class _Job:
+class _Training:
     """Model, data and optimizer of one rank."""
 
-    def __init__(self, options: Options, where: Placement) -> None:
-        torch.manual_seed(_SEED)
+    def __init__(self, options: Options, where: Placement, device: Any, model: Any) -> None:  # noqa: ANN401
         self._options = options
-        self._device = torch.device(f"cuda:{where.local_rank}" if options.device == "cuda" else "cpu")
-        self._loader = _loader(options, where)
-        self._model = _model(options, where, self._device, classes=len(self._loader.dataset.classes))
+        self._where = where
+        self._device = device
+        self._bare = model
+        self._model = model if where.is_alone else _distributed(model, device)
+        self._loader = image_data.training_loader(options, where)
         self._optimizer = torch.optim.SGD(self._model.parameters(), lr=_LEARNING_RATE, momentum=_MOMENTUM)
         self._loss = torch.nn.CrossEntropyLoss()
         self._scaler = torch.amp.GradScaler("cuda", enabled=options.precision == "fp16")
+        self._compared: dict[str, Any] | None = None
 
-    def train(self, recorder: Recorder) -> None:
-        """Take steps until the recorder has enough, or as many as were asked for."""
+    def train(self, recorder: Recorder, keep_weights: Path | None) -> None:
+        """Take steps until the recorder has enough, or as many as were asked for; then look at held-out images."""
         for taken, (images, labels) in enumerate(recorder.watch(self._loader), start=1):
             loss = self._step(images, labels)
             recorder.step(loss=loss)
-            if taken == self._options.steps or (self._options.steps is None and recorder.done):
+            if taken == self._options.compared_steps:
+                # training goes on for the clock's sake, on faster devices for longer: results are those after equal steps
+                self._compared = {name: value.clone() for name, value in self._bare.state_dict().items()}
+            if self._is_enough(taken, recorder):
+                self._conclude(recorder, taken, keep_weights)
                 return
+
+    def _is_enough(self, taken: int, recorder: Recorder) -> bool:
+        if self._options.steps is not None:
+            return taken == self._options.steps
+        return recorder.done and taken >= (self._options.compared_steps or 0)
+
+    def _conclude(self, recorder: Recorder, taken: int, keep_weights: Path | None) -> None:
+        if self._compared is not None:
+            self._bare.load_state_dict(self._compared)
+        if keep_weights is not None:
+            torch.save({name: value.cpu() for name, value in self._bare.state_dict().items()}, keep_weights)
+        if self._options.held_out:
+            recorder.end_epoch()
+            steps = taken if self._compared is None else self._options.compared_steps
+            loader = image_data.held_out_loader(self._options, self._where)
+            seen = evaluate(self._bare, loader, self._device, self._options.precision)
+            recorder.keep_results({"after_steps": steps, **seen})
 
     def _step(self, images: Any, labels: Any) -> Any:  # noqa: ANN401 - tensors
         images = images.to(self._device, non_blocking=True)
         labels = labels.to(self._device, non_blocking=True)
         self._optimizer.zero_grad(set_to_none=True)
-        with self._autocast():
+        with autocast(self._device, self._options.precision):
             loss = self._loss(self._model(images), labels)
         self._scaler.scale(loss).backward()
         self._scaler.step(self._optimizer)
         self._scaler.update()
         return loss
-
-    def _autocast(self) -> Any:  # noqa: ANN401 - a context manager of torch
-        if self._options.precision == "fp32":
-            return contextlib.nullcontext()
-        dtype = torch.bfloat16 if self._options.precision == "bf16" else torch.float16
-        return torch.autocast(self._device.type, dtype)
 
 
 @contextlib.contextmanager
@@ -190,68 +154,19 @@ def _process_group(options: Options, where: Placement) -> Iterator[None]:
         torch.distributed.destroy_process_group()
 
 
-def _model(options: Options, where: Placement, device: Any, classes: int) -> Any:  # noqa: ANN401 - a torch module
-    import torch
-
+def _model(options: Options, where: Placement, device: Any, weights: Path | None) -> Any:  # noqa: ANN401 - a torch module
+    torch.manual_seed(SEED)
     try:
-        model = torchvision.models.get_model(options.model, weights=None, num_classes=classes)
+        model = torchvision.models.get_model(options.model, weights=None, num_classes=image_data.classes(options, where))
     except ValueError as error:
+        if isinstance(error, UnusableOptionsError):
+            raise
         raise UnusableOptionsError(f"--model {options.model}: {error}") from error
-    model = model.to(device)
-    if where.is_alone:
-        return model
+    if weights is not None:
+        model.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    return model.to(device)
+
+
+def _distributed(model: Any, device: Any) -> Any:  # noqa: ANN401 - torch modules
     ids = [device.index] if device.type == "cuda" else None
     return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids)
-
-
-def _loader(options: Options, where: Placement) -> Any:  # noqa: ANN401 - a DataLoader
-    size = options.image_size or 0
-    transform = v2.Compose(
-        [
-            v2.PILToTensor(),
-            v2.RandomResizedCrop(size, scale=(0.6, 1.0), antialias=True),
-            v2.RandomHorizontalFlip() if options.data else v2.Identity(),
-            v2.ToDtype(torch.float32, scale=True),
-            v2.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
-        ]
-    )
-    try:
-        dataset = ImageFolder(str(_images(options, where)), transform=transform)
-    except FileNotFoundError as error:
-        raise UnusableOptionsError(f"--data {options.data}: {error}") from error
-    return DataLoader(
-        dataset,
-        batch_size=options.batch_size,
-        sampler=_EndlessSampler(dataset, where),
-        num_workers=options.workers or 0,
-        pin_memory=options.device == "cuda",
-        persistent_workers=bool(options.workers),
-        drop_last=True,
-    )
-
-
-def _images(options: Options, where: Placement) -> Path:
-    if options.data is not None:
-        return Path(options.data)
-    count, size = options.images or 0, round((options.image_size or 0) * _STORED_MARGIN)
-    if where.local_rank == 0:
-        generated_images(count, size)
-    if not where.is_alone:
-        torch.distributed.barrier()
-    return generated_images(count, size)
-
-
-class _EndlessSampler:
-    """One epoch after the other without an end, each shuffled anew, this rank's share of it."""
-
-    def __init__(self, dataset: Any, where: Placement) -> None:  # noqa: ANN401 - an ImageFolder
-        self._sampler: DistributedSampler[Any] = DistributedSampler(
-            dataset, num_replicas=where.world_size, rank=where.rank, shuffle=True, seed=_SEED, drop_last=False
-        )
-
-    def __iter__(self) -> Iterator[int]:
-        epoch = 0
-        while True:
-            self._sampler.set_epoch(epoch)
-            yield from self._sampler
-            epoch += 1

@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 CLASSES = 10
 _QUALITY = 90
 _NOISE = 24.0
-_SEED = 2023
+SEED = 2023
 
 
-def generated_images(count: int, size: int, cache: Path | None = None) -> Path:
+def generated_images(count: int, size: int, cache: Path | None = None, seed: int = SEED) -> Path:
     """Return a folder in ImageFolder layout with `count` images of `size` pixels; existing ones are used again.
 
+    Another seed draws other images of the same classes.
     Kept in STEPSCOPE_CACHE_DIR or the platform's cache folder; where neither can be written, in a temporary folder.
     """
     for parent in [cache] if cache is not None else _caches():
-        folder = parent / f"images-{count}x{size}"
+        folder = parent / (f"images-{count}x{size}" if seed == SEED else f"images-{count}x{size}-seed{seed}")
         try:
             if not folder.is_dir():
-                _generate(folder, count, size)
+                _generate(folder, count, size, seed)
         except OSError:
             continue
         return folder
@@ -48,11 +49,11 @@ def _caches() -> list[Path]:
     return [user_cache_path("stepscope"), Path(tempfile.gettempdir()) / "stepscope"]
 
 
-def _generate(folder: Path, count: int, size: int) -> None:
+def _generate(folder: Path, count: int, size: int, seed: int) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        random = np.random.default_rng(_SEED)
+        random = np.random.default_rng(seed)
         for number in range(count):
             label = number % CLASSES
             target = partial / f"class_{label}"

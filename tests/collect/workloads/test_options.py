@@ -6,7 +6,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
 
 from collect.ranks import Placement  # noqa: E402 - after the check for torch
-from collect.workloads import image_classifier as workload  # noqa: E402
+from collect.workloads import image_data  # noqa: E402
+from collect.workloads import options as workload  # noqa: E402
 
 
 def decided(cores: int, **options: object) -> tuple[workload.Options, list[str]]:
@@ -34,7 +35,9 @@ def test_half_precision_on_a_cpu_is_refused():
 
 
 def test_ranks_share_every_epoch_and_never_run_out():
-    shares = [workload._EndlessSampler(list(range(10)), Placement(rank=rank, local_rank=rank, world_size=2)) for rank in range(2)]
+    shares = [
+        image_data.EndlessSampler(list(range(10)), Placement(rank=rank, local_rank=rank, world_size=2)) for rank in range(2)
+    ]
     taken = []
     for share in shares:
         numbers = iter(share)

@@ -1,0 +1,1 @@
+"""A study: the built-in workload on several devices, at several batch sizes, training and inference, as one matrix."""
