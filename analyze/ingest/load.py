@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 PARALLEL_BYTES = 100 << 20
 #: JSON over gzip, of Kineto's traces, where nothing better is known
 USUAL_EXPANSION = 12
+GZIP_SIZE = struct.Struct("<I")
 GZIP_SIZE_WRAPS = 2**32
 #: a size further off than this was not written by gzip: the file is cut short
 PLAUSIBLE_RATIO = 20
@@ -180,8 +181,8 @@ def json_size(path: Path) -> int:
             return stored * USUAL_EXPANSION
         if magic[:2] != GZIP:
             return stored
-        file.seek(-4, 2)
-        remainder: int = struct.unpack("<I", file.read(4))[0]
+        file.seek(-min(stored, GZIP_SIZE.size), 2)
+        remainder: int = GZIP_SIZE.unpack(file.read(GZIP_SIZE.size).rjust(GZIP_SIZE.size, b"\0"))[0]
     return nearest_size(remainder, stored * USUAL_EXPANSION)
 
 
