@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.findings.model import MODELLED_CONFIDENCE_CAP, Finding
 from analyze.findings.saving import MIN_STEP_SHARE, replayed
-from analyze.replay.edits import combine
-from analyze.replay.queue_waits import without_queue_waits
 
 if TYPE_CHECKING:
     from analyze.replay import Edit, Replay
@@ -30,8 +28,6 @@ def modelled_through_replay(
     **fields: Any,  # noqa: ANN401 - further fields of Finding
 ) -> list[Finding]:
     """As saving.replayed, for edits that make device work shorter by a model: the basis says so, the confidence is capped."""
-    free = without_queue_waits(replay)
-    edit, cautious, optimistic = (combine(one, free) for one in (edit, cautious, optimistic))
     found = replayed(
         detector, replay, edit, message=message, host_side=False, cautious=cautious, optimistic=optimistic,
         spread=RUN_SPREAD, certainty=certainty, min_share=min_share, **fields,

@@ -18,12 +18,10 @@ NEAR_NS = 20_000
 UNEXPLAINED_NS = 10_000
 #: first work of a stream that starts later than this after its launch waited for work that is not recorded
 UNSEEN_BACKLOG_NS = 200_000
-#: launched but unstarted work at which drivers make further launches wait (the queue holds about 1,024)
-QUEUE_FULL = 900
-#: a launch this many times the median, on a full queue, was waiting for room
-QUEUE_WAIT_FACTOR = 5
-#: how many launches back the awaited work is looked for
-AWAITED_AMONG = 4096
+#: a launch this many times the median was waiting for room in the queue, where its work began so much later
+QUEUE_WAIT_FACTOR, FAR_BEHIND_NS = 5, 1_000_000
+#: work issued before a wait that is looked at for what it waited for
+AWAITED_AMONG = 4_096
 #: gaps on a stream beyond this are idle time, not the device's own spacing between two kernels
 MAX_SPACING_NS = 6_000
 
@@ -50,7 +48,7 @@ def build_program(
     wake = np.where(awaited_end > begin, np.maximum(end - awaited_end, 0), 0).astype(np.float64)
     # a wait that was over before the call began costs what the call cost
     cost = np.where(awaited_end > begin, 0.0, dur)
-    cost = np.where(_on_full_queue(device, begin, dur), np.median(dur) if dur.size else 0.0, cost)
+    cost = np.where(_on_full_queue(device, end, dur), np.median(dur) if dur.size else 0.0, cost)
     # the tail of the window is a last call that does nothing
     return Program(
         gap=np.append(begin - before, max(end_ns - tail_begin, 0)).astype(np.float64),
@@ -202,10 +200,15 @@ def _awaited_by_event_wait(device: _DeviceSide, issued: int, call_end: int) -> i
     return int(ended[np.argmax(device.end[ended])]) if ended.size else NOTHING
 
 
-def _on_full_queue(device: _DeviceSide, begin: Ints, dur: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Launches that took long while the queue was full: the device's time, not the host's."""
+def _on_full_queue(device: _DeviceSide, end: Ints, dur: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Launches that took long while the device was far behind: they waited for room, which is the device's time.
+
+    How full the queue was cannot be counted: work launched before the window may have filled it.
+    """
     if device.start.size == 0:
-        return np.zeros(begin.size, dtype=np.bool_)
-    issued = np.searchsorted(device.call, np.arange(begin.size), side="left")
-    started = np.searchsorted(np.sort(device.start), begin)
-    return (issued - started >= QUEUE_FULL) & (dur > QUEUE_WAIT_FACTOR * np.median(dur))
+        return np.zeros(end.size, dtype=np.bool_)
+    calls = np.arange(end.size)
+    first = np.searchsorted(device.call, calls, side="left")
+    launches = np.searchsorted(device.call, calls, side="right") > first
+    behind = device.start[np.minimum(first, device.start.size - 1)] - end
+    return launches & (behind > FAR_BEHIND_NS) & (dur > QUEUE_WAIT_FACTOR * np.median(dur))

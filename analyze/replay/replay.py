@@ -31,6 +31,8 @@ RICH_EVENT_COST_NS = (2.2e3, 1.3e3)
 RUN_TO_RUN = 0.15
 #: the fit ends after this many replays, or when it is this close
 FIT_ROUNDS, FIT_TOLERANCE = 12, 0.001
+#: a step this close to the fastest that any cost gives is the device's
+DEVICE_PACE = 0.005
 WORK = dict.fromkeys(("id", "launch_id", "device", "stream", "start_ns", "dur_ns"), pl.Int64)
 CALLS = {
     "id": pl.Int64, "process": pl.Categorical, "thread": pl.Categorical, "start_ns": pl.Int64, "dur_ns": pl.Int64,
@@ -200,32 +202,31 @@ def _event_cost(program: Program, step_ns: float | None, prior: tuple[float, flo
     """Range of the cost per recorded event, and the one at which the replay shows the reported step time.
 
     Two things are known: what recording usually costs (the prior), and, with an unprofiled step time, the cost at which the
-    replay gives that time. The latter is as sure as two runs are alike, divided by how far the step depends on it: where
-    the device sets the pace it says nothing. The two are weighed by their variances.
+    replay gives that time. The latter is as sure as two runs are alike, divided by how far the step depends on it, and the
+    two are weighed by their variances. Where the device sets the pace, the step time only says how much it costs at least.
     """
     usual, deviation = prior
     shown = 0.0
     if step_ns is not None:
-        recorded = simulate(program).step_ns
+        recorded, fastest = simulate(program).step_ns, simulate(program, MAX_EVENT_COST_NS).step_ns
         slope = (recorded - simulate(program, usual).step_ns) / usual
-        if slope > 0:
-            fitted = _root(program, step_ns, recorded, slope)
-            shown = min(max(fitted, 0.0), MAX_EVENT_COST_NS)
+        if recorded > step_ns and fastest * (1 + DEVICE_PACE) >= step_ns:
+            if recorded > fastest * (1 + DEVICE_PACE):
+                shown = _root(program, fastest * (1 + DEVICE_PACE), recorded, fastest)
+        elif slope > 0:
+            fitted = _root(program, step_ns, recorded, fastest) if recorded > step_ns else (recorded - step_ns) / slope
+            shown = max(fitted, 0.0)
             fit_deviation = RUN_TO_RUN * step_ns / slope
             weight = deviation**2 / (deviation**2 + fit_deviation**2)
-            # recording may cost more than usual; that it cost less can also be the unprofiled run's own bad luck
-            usual = max(min(max(usual + weight * (fitted - usual), 0.0), MAX_EVENT_COST_NS), shown)
+            usual = max(usual + weight * (fitted - usual), 0.0)
             deviation *= (1 - weight) ** 0.5
+        # recording may cost more than usual; that it cost less can also be the unprofiled run's own bad luck
+        usual = min(max(usual, shown), MAX_EVENT_COST_NS)
     return (max(usual - deviation, 0.0), usual, min(usual + deviation, MAX_EVENT_COST_NS)), shown
 
 
-def _root(program: Program, step_ns: float, recorded: float, slope: float) -> float:
-    """Cost per event at which the replay gives step_ns; outside [0, MAX_EVENT_COST_NS] by the local slope."""
-    if recorded <= step_ns:
-        return (recorded - step_ns) / slope
-    fastest = simulate(program, MAX_EVENT_COST_NS).step_ns
-    if fastest >= step_ns:
-        return MAX_EVENT_COST_NS
+def _root(program: Program, step_ns: float, recorded: float, fastest: float) -> float:
+    """Cost per event at which the replay gives a step time between those without and with the highest cost."""
     low, high, at_low, at_high = 0.0, MAX_EVENT_COST_NS, recorded - step_ns, fastest - step_ns
     for _ in range(FIT_ROUNDS):
         # the step shrinks piecewise linearly: a secant, kept off the ends so that both close in

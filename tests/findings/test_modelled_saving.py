@@ -11,8 +11,7 @@ from analyze.findings.model import MODELLED_CONFIDENCE_CAP
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.replay.edits import with_work_duration
 from tests.builders import frame
-from tests.replay.programs import Call, Work, program
-from tests.replay.test_queue_waits import replay_of
+from tests.replay.programs import Call, Work, program, replay_of
 
 
 def shorter(dur_ns: float):

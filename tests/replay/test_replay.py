@@ -170,7 +170,7 @@ class TestEventCost:
 
     def test_it_is_never_above_what_recording_can_cost(self) -> None:
         (_, used, high), shown = _event_cost(HOST_ONLY, 10_000.0, LEAN_EVENT_COST_NS)
-        assert shown == MAX_EVENT_COST_NS
+        assert shown == pytest.approx(MAX_EVENT_COST_NS, rel=0.01)
         assert used <= high <= MAX_EVENT_COST_NS
 
     def test_an_unprofiled_step_that_is_slower_shows_no_cost(self) -> None:

@@ -13,7 +13,6 @@ from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
 from analyze.replay.added_cost import with_added_cost
 from analyze.replay.edits import combine, with_work_duration
-from analyze.replay.queue_waits import without_queue_waits
 from analyze.scalars import number
 
 if TYPE_CHECKING:
@@ -100,8 +99,7 @@ def detect(
     steps = replay.program.steps
     tf32 = peak(device_rates, "tf32") is not None
     # small products lose to the casts what they gain
-    free = without_queue_waits(replay)
-    tf32_claimed = tf32 and replay.step_after(combine(cautious, free)) < replay.step_after(combine(usual, free))
+    tf32_claimed = tf32 and replay.step_after(cautious) < replay.step_after(usual)
     way = "with TF32" if tf32_claimed else "under autocast"
     operators = heaviest_operators(slow, steps)
     slow_ns = number(slow["dur_ns"].sum())

@@ -44,6 +44,8 @@ DETECTOR = Detector(
 
 #: workers assumed where the machine is not known; most training hosts have more cores
 USUAL_WORKERS = 8
+#: worker processes beside each other load this much as fast as one alone: they share memory, caches and the way to the loop
+WORKER_EFFICIENCY = 0.75
 #: where workers run already, the fix is twice as many
 BUSY_WORKERS_FACTOR = 2
 #: batches differ in what loading them takes, by more than host times do
@@ -121,7 +123,7 @@ def _left_over(step_ns: float, rest_ns: float, itself: bool, workers: int) -> fl
     at which they deliver, and twice as many deliver twice as fast.
     """
     wait = step_ns - rest_ns
-    pace = wait / workers if itself else step_ns / BUSY_WORKERS_FACTOR
+    pace = wait / (workers * WORKER_EFFICIENCY) if itself else step_ns / BUSY_WORKERS_FACTOR
     return min(max(pace - rest_ns, 0.0) / wait, 1.0) if wait > 0 else 0.0
 
 
@@ -129,7 +131,8 @@ def _sized(finding: Finding, replay: Replay, logged_wait: float | None, recorded
     """Bring the saving to the wait of the unprofiled steps: profiling speeds up nothing that other processes do."""
     if logged_wait is None or finding.step_saving_ns is None:
         return finding
-    ratio = min(logged_wait / recorded, MAX_LOG_RATIO)
+    # the saving is in time of the reported step already, the recorded wait is not
+    ratio = min(logged_wait / (recorded * replay.step_ns / replay.played.step_ns), MAX_LOG_RATIO)
     limit = min(replay.step_ns, logged_wait)
     saving = min(finding.step_saving_ns * ratio, limit)
     return replace(

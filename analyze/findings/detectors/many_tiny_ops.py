@@ -46,7 +46,7 @@ OPTIMIZER = r"^Optimizer\.(step|zero_grad)#"
 #: a loop must launch this often to be worth a vectorised version
 MIN_LAUNCHES = 64
 #: kinds that make a repeating sequence the layers of a model rather than a loop over data
-LAYER_KINDS = ("attention", "convolution")
+LAYER_KINDS = ("attention", "convolution", "gemm", "normalization")
 #: host time that stays, in iterations: an operator on everything checks and dispatches like one on a piece
 LEFT_ITERATIONS_COUNT, CAUTIOUS_LEFT_SHARE = 2.0, 0.15
 #: device time that stays: small kernels take a few microseconds whatever they do
