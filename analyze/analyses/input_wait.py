@@ -29,7 +29,8 @@ def input_wait(annotation_events: pl.LazyFrame, op_events: pl.LazyFrame, steps: 
         annotation_events.filter(~pl.col("on_device").fill_null(value=False)).select(columns),
         op_events.select(columns),
     ]
-    found = pl.concat(spans).filter(name.str.contains(WAIT)).drop_nulls("dur_ns").sort("start_ns", "dur_ns").collect()
+    labels = pl.concat(spans).filter(name.str.contains(WAIT)).drop_nulls("dur_ns")
+    found = labels.sort("start_ns", "dur_ns", descending=[False, True]).collect()
     if found.is_empty():
         raise MissingData("the trace has no loader spans: the input wait was not recorded")
     finish = pl.col("start_ns") + pl.col("dur_ns")
