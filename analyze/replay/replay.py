@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ Edit: TypeAlias = Callable[[Program], Program]
 MAX_EVENT_COST_NS = 6_000.0
 #: what an event usually costs and how far that varies: lean recordings, and those with shapes, memory or stacks
 LEAN_EVENT_COST_NS = (1.8e3, 1.2e3)
-RICH_EVENT_COST_NS = (2.2e3, 1.3e3)
+RICH_EVENT_COST_NS = (2.5e3, 1.4e3)
 #: host times of one script on one machine differ by about this much from run to run
 RUN_TO_RUN = 0.15
 #: the fit ends after this many replays, or when it is this close
@@ -213,6 +214,7 @@ def _event_cost(program: Program, step_ns: float | None, prior: tuple[float, flo
         if recorded > step_ns and fastest * (1 + DEVICE_PACE) >= step_ns:
             if recorded > fastest * (1 + DEVICE_PACE):
                 shown = _root(program, fastest * (1 + DEVICE_PACE), recorded, fastest)
+                usual = _mean_above(shown, usual, deviation)
         elif slope > 0:
             fitted = _root(program, step_ns, recorded, fastest) if recorded > step_ns else (recorded - step_ns) / slope
             shown = max(fitted, 0.0)
@@ -223,6 +225,14 @@ def _event_cost(program: Program, step_ns: float | None, prior: tuple[float, flo
         # recording may cost more than usual; that it cost less can also be the unprofiled run's own bad luck
         usual = min(max(usual, shown), MAX_EVENT_COST_NS)
     return (max(usual - deviation, 0.0), usual, min(usual + deviation, MAX_EVENT_COST_NS)), shown
+
+
+def _mean_above(limit: float, mean: float, deviation: float) -> float:
+    """Mean of a normal distribution of which only what lies above the limit is possible."""
+    at = (limit - mean) / deviation
+    density = math.exp(-at * at / 2) / math.sqrt(2 * math.pi)
+    above = (1 - math.erf(at / math.sqrt(2))) / 2
+    return max(mean + deviation * density / above, limit) if above > 0 else limit
 
 
 def _root(program: Program, step_ns: float, recorded: float, fastest: float) -> float:
