@@ -46,6 +46,8 @@ class ChunkReader:
         self.size = size
         self.buffer = b""
         self.offset = 0
+        #: what stood between the last chunk and what follows it: a comma and spaces
+        self.between = b""
         self.at_end = False
         self.is_list = False
 
@@ -89,22 +91,25 @@ class ChunkReader:
             if self.at_end:
                 yield Chunk(self.buffer, self.offset, is_last=True)
                 return
-            cut = self._last_boundary() if len(self.buffer) >= self.size // 2 else 0
-            if cut:
-                text = self.buffer[:cut]
-                self._drop(cut)
-                yield Chunk(text, self.offset - cut, is_last=False)
+            boundary = self._last_boundary() if len(self.buffer) >= self.size // 2 else None
+            if boundary is not None:
+                cut, following = boundary
+                text, offset = self.buffer[:cut], self.offset
+                self.between = self.buffer[cut:following]
+                self._drop(following)
+                yield Chunk(text, offset, is_last=False)
             self._more()
 
     def give_back(self, text: bytes) -> None:
         """Put an incomplete last event before what is read next."""
-        self.buffer = text + self.buffer
-        self.offset -= len(text)
+        before = text + self.between
+        self.buffer = before + self.buffer
+        self.offset -= len(before)
 
     def _more(self) -> None:
-        data = self.stream.read(self.size)
-        self.at_end = len(data) < self.size
-        self.buffer += data
+        known = len(self.buffer)
+        self.buffer = self.stream.read(self.size, self.buffer)
+        self.at_end = len(self.buffer) - known < self.size
 
     def _drop(self, count: int) -> None:
         self.buffer = self.buffer[count:]
@@ -117,14 +122,14 @@ class ChunkReader:
         found = SEPARATOR.search(self.buffer, max(0, stop - 1 - self.offset))
         return found.start() + 1 if found else None
 
-    def _last_boundary(self) -> int:
-        """End of the last event that another one follows; 0 where there is none."""
+    def _last_boundary(self) -> tuple[int, int] | None:
+        """End of the last event that another one follows, and where that one begins; None where there is none."""
         reach = REACH_BYTES
         while True:
-            found = 0
+            found = None
             begin = max(0, len(self.buffer) - reach)
             for match in SEPARATOR.finditer(self.buffer, begin):
-                found = match.start() + 1
-            if found or begin == 0:
+                found = match.start() + 1, match.end() - 1
+            if found is not None or begin == 0:
                 return found
             reach *= 4

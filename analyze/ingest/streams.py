@@ -116,9 +116,9 @@ class Decompressed:
         """What was wrong with the compression, once the end was reached."""
         return next((layer.damage for layer in self.layers if layer.damage), None)
 
-    def read(self, size: int, /) -> bytes:
-        """Return exactly `size` bytes, fewer only at the end."""
-        parts, wanted = [], size
+    def read(self, size: int, before: bytes = b"", /) -> bytes:
+        """Return `before` and exactly `size` bytes more, fewer only at the end."""
+        parts, wanted = [before] if before else [], size
         while wanted and (part := self.source.read(wanted)):
             parts.append(part)
             wanted -= len(part)

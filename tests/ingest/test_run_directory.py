@@ -84,6 +84,7 @@ def test_telemetry_is_one_row_per_value_in_order_of_time(run):
         (90, "psutil", "memory_used_bytes", "bytes", 5.0),
         (100, "nvml", "utilisation_percent", "%", 90.0),
         (100, "nvml", "power_w", "W", None),
+        (100, "nvml", "throttle_reasons", "", 1.0),
         (100, "nvml", "throttle_reasons.power", "", 1.0),
     ]
     assert recording.telemetry_header["node1"]["unsupported"] == {"power_w": "not supported"}
