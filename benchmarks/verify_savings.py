@@ -27,7 +27,7 @@ from collect import Recorder
 if TYPE_CHECKING:
     from benchmarks.faults.fault import Fault, Loop
 
-WARM_UP_STEPS, GROUP_STEPS, MIN_GROUPS, MAX_GROUPS, ROUND_S = 5, 5, 3, 12, 1.2
+WARM_UP_STEPS, GROUP_STEPS, MIN_GROUPS, MAX_GROUPS, ROUND_S = 5, 5, 3, 12, 1.0
 #: a recording that has not ended by then is cut: the windows are long past
 MAX_RECORDED_STEPS = 400
 
@@ -44,6 +44,8 @@ class Result:
     low_ms: float | None
     high_ms: float | None
     after_ms: float
+    rounds_before_ms: list[float]
+    rounds_after_ms: list[float]
     error: float
     covered: bool
     claimed_when_fixed: float
@@ -147,7 +149,9 @@ def _judge(fault: Fault, measured: dict[bool, list[float]], folders: dict[bool, 
     ratios = [b / a for a, b in zip(measured[False], measured[True], strict=True)]
     error, covered, low, high, predicted = 1.0, False, None, None, None
     if hit is not None and hit.step_saving_ns is not None and step_ns:
-        ratio, low, high = (1 - (ns or 0.0) / step_ns for ns in (hit.step_saving_ns, hit.step_saving_high_ns, hit.step_saving_low_ns))
+        ratio, low, high = (
+            1 - (ns or 0.0) / step_ns for ns in (hit.step_saving_ns, hit.step_saving_high_ns, hit.step_saving_low_ns)
+        )
         error = max(min(ratios) / max(ratio, 1e-9) - 1, ratio / max(ratios) - 1, 0.0)
         covered = low <= max(ratios) and high >= min(ratios)
         predicted = ratio * before
@@ -163,6 +167,8 @@ def _judge(fault: Fault, measured: dict[bool, list[float]], folders: dict[bool, 
         low_ms=None if low is None else low * before,
         high_ms=None if high is None else high * before,
         after_ms=after,
+        rounds_before_ms=measured[False],
+        rounds_after_ms=measured[True],
         error=error,
         covered=covered,
         claimed_when_fixed=max(claims, default=0.0) / fixed_ns,

@@ -24,7 +24,9 @@ COLUMNS = (
 #: frames of the library, the interpreter and the recorder: the line that matters is the user's
 LIBRARY = (
     r"^<|^nn\.Module: |(^|[/\\])(torch|torchvision|torch_\w+|triton|numpy|PIL|contextlib\.py|functools\.py|threading\.py"
-    r"|runpy\.py|collect|site-packages|dist-packages|lib[/\\]python3\.\d+|multiprocessing|importlib)([/\\(]|$)"
+    r"|runpy\.py|site-packages|dist-packages|lib[/\\]python3\.\d+|multiprocessing|importlib)([/\\(]|$)"
+    # the recorder's own modules, but not the workloads beside them
+    r"|(^|[/\\])collect[/\\]\w+\.py\("
 )
 
 

@@ -83,7 +83,11 @@ def python_loop(fixed: bool) -> Loop:
     x, y = torch.randn(256, 256), torch.randint(0, 10, (256,))
 
     def step(_: int) -> None:
-        rows = (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True) if fixed else torch.stack([(r - r.mean()) / r.std() for r in x])
+        rows = (
+            (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)
+            if fixed
+            else torch.stack([(r - r.mean()) / r.std() for r in x])
+        )
         _train(net, optimizer, rows, y)
 
     return Loop(step=step)

@@ -15,7 +15,9 @@ from benchmarks.faults.fault import Fault, Loop
 DEVICE = "cuda"
 
 
-def _train(net: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor, *, half: bool = False) -> torch.Tensor:
+def _train(
+    net: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor, *, half: bool = False
+) -> torch.Tensor:
     with torch.autocast("cuda", torch.bfloat16, enabled=half):
         loss = functional.cross_entropy(net(x).flatten(0, -2), y.flatten())
     optimizer.zero_grad(set_to_none=True)
@@ -37,7 +39,9 @@ def _conv_net(width: int = 64, classes: int = 100) -> nn.Module:
 def _encoder(width: int, layers: int, vocabulary: int = 4000, heads: int = 8) -> nn.Module:
     layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout=0.0, batch_first=True)
     return nn.Sequential(
-        nn.Embedding(vocabulary, width), nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(width, vocabulary)
+        nn.Embedding(vocabulary, width),
+        nn.TransformerEncoder(layer, layers, enable_nested_tensor=False),
+        nn.Linear(width, vocabulary),
     ).to(DEVICE)
 
 
@@ -112,7 +116,9 @@ def reads_values(fixed: bool) -> Loop:
 
 def tiny_kernels(fixed: bool) -> Loop:
     """A deep, narrow network on a small batch."""
-    net = nn.Sequential(*[nn.Sequential(nn.Linear(128, 128), nn.LayerNorm(128), nn.SiLU()) for _ in range(40)], nn.Linear(128, 10)).to(DEVICE)
+    net = nn.Sequential(
+        *[nn.Sequential(nn.Linear(128, 128), nn.LayerNorm(128), nn.SiLU()) for _ in range(40)], nn.Linear(128, 10)
+    ).to(DEVICE)
     optimizer = torch.optim.Adam(net.parameters(), 1e-4, fused=True, capturable=True)
     x, y = torch.randn(64, 128, device=DEVICE), torch.randint(0, 10, (64,), device=DEVICE)
     if not fixed:
