@@ -1,25 +1,27 @@
-"""From paths to a finished Report: reads, runs every detector on every rank, ranks what was found."""
+"""From paths to a finished Report: every rank's stage, what all give together, and the findings about the rank that matters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from analyze import ingest, schema
-from analyze.engine import Workspace
+from analyze import schema
 from analyze.errors import InputError, MissingData
 from analyze.findings.model import Finding, Outcome, RankSummary, Report, Summary
 from analyze.findings.saving import claim_less
+from analyze.ingest import Limits
+from analyze.ranks import Options, RankResult, StageResult, rank_jobs, rank_results, run
+from analyze.ranks.together import head_of, mixed_quality, together
 from analyze.replay.edits import combine
-from analyze.summary import summarise
 from analyze.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from analyze.ingest import Limits, Progress, Recording, Trace
+    from analyze.engine import Workspace
+    from analyze.ingest import Progress
     from analyze.replay import Replay
     from analyze.schema import TraceInfo
 
@@ -28,14 +30,11 @@ MIN_OWN_SHARE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankResult:
-    """What the per-rank stage returns: small, and a pure function of one rank's files."""
+class _Head:
+    """The rank at the head of the report, with all it can tell."""
 
-    name: str
     rank: int | None
     workspace: Workspace
-    explained: TraceInfo | None
-    summary: Summary
     outcomes: tuple[Outcome, ...]
 
 
@@ -47,91 +46,72 @@ def diagnose(
     cancel: Callable[[], bool] | None = None,
     limits: Limits | None = None,
     cache: bool = True,
+    dask: str | None = None,
+    processes: int | None = None,
 ) -> Report:
     """Diagnose whatever lies under the paths; raises InputError with one line where nothing can be read.
 
-    rank puts that rank at the head of the report; otherwise the one with the longest step is.
+    rank puts that rank at the head of the report; otherwise the one that the others wait for is, else the one with the longest
+    step. dask is the address of a scheduler on whose workers the ranks are read; processes limits how many are at once here.
     """
-    recording = ingest.read(list(paths), limits=limits or ingest.Limits(), progress=progress, cancel=cancel, cache=cache)
-    results = [rank_result(recording, chosen, explained, baseline_step_ms) for chosen, explained in _by_rank(recording)]
-    head = _head(results, rank)
-    findings, notes, outcomes = _gather(results, head)
-    summary = replace(head.summary, after_all_fixes_ns=_after_all_fixes(head, findings))
+    given = [str(path) for path in paths]
+    options = Options(baseline_step_ms=baseline_step_ms, limits=limits or Limits(), cache=cache, processes=processes)
+    stages = run(rank_jobs(given), options, dask=dask, processes=processes, progress=progress, cancel=cancel)
+    results = _by_rank(stages)
+    all_ranks = together(results)
+    chosen = head_of(results, rank, all_ranks)
+    head = _opened(chosen, stages, options, all_ranks)
+    findings, notes, outcomes = _gather(head, several=len(results) > 1)
+    summary = replace(chosen.summary, after_all_fixes_ns=_after_all_fixes(head, findings))
     return Report(
-        source=recording.source,
+        source=", ".join(given),
         summary=summary,
         verdict=verdict(summary, findings, {o.detector.id: o.detector for o in outcomes}),
         findings=findings,
         notes=notes,
         outcomes=outcomes,
-        data_quality=_data_quality(recording),
+        data_quality=pl.concat(
+            [schema.empty(schema.DATA_QUALITY), *(stage.data_quality for stage in stages), mixed_quality(results, all_ranks)]
+        ),
         ranks=tuple(RankSummary(rank=r.rank, name=r.name, summary=r.summary) for r in results),
-        set_aside=tuple((aside.file, aside.reason) for aside in recording.set_aside),
-        info=_info(head),
-        manifest=recording.manifests.get(head.rank or 0),
+        set_aside=tuple(aside for stage in stages for aside in stage.set_aside),
+        info=_info(chosen),
+        manifest=chosen.manifest,
         next_steps=_next_steps(summary, findings, outcomes),
         table=head.workspace.frame,
     )
 
 
-def _by_rank(recording: Recording) -> list[tuple[Trace, Trace | None]]:
-    """For each rank the trace that is analysed, and the one that explains it."""
-    usable = [trace for trace in recording.traces if trace.window != "explanations"] or list(recording.traces)
-    if not usable:
-        raise InputError(f"{recording.source}: no trace in it could be read")
-    chosen: dict[object, Trace] = {}
-    for trace in usable:
-        key = trace.rank if trace.rank is not None else trace.path
-        if key not in chosen or trace.cycle < chosen[key].cycle:
-            chosen[key] = trace
-    explaining = {trace.rank: trace for trace in recording.traces if trace.window == "explanations"}
-    ordered = sorted(chosen.values(), key=lambda trace: (trace.rank is None, trace.rank or 0, trace.name))
-    return [(trace, explaining.get(trace.rank) if trace.window == "times" else None) for trace in ordered]
+def _by_rank(stages: Sequence[StageResult]) -> list[RankResult]:
+    """The first cycle of every rank, in order; what has no number stands behind what has one."""
+    chosen: dict[object, RankResult] = {}
+    for result in (rank for stage in stages for rank in stage.ranks):
+        if result.key not in chosen or _begins(result) < _begins(chosen[result.key]):
+            chosen[result.key] = result
+    return sorted(chosen.values(), key=lambda result: (result.rank is None, result.rank or 0, result.name))
 
 
-def rank_result(recording: Recording, trace: Trace, explained: Trace | None, baseline_step_ms: float | None) -> RankResult:
-    """The per-rank stage: sources in, outcomes out."""
-    only_rank = trace.rank if trace.rank is not None else 0
-    log = recording.step_log
-    sources: dict[str, Any] = {
-        **trace.frames,
-        "trace_info": trace.info,
-        "rank": trace.rank,
-        "data_quality": trace.data_quality,
-        "telemetry": recording.telemetry,
-        "telemetry_header": recording.telemetry_header or None,
-        "step_log": None if log is None else log.filter(pl.col("rank") == only_rank),
-        "manifest": recording.manifests.get(only_rank),
-        "baseline_step_ms": baseline_step_ms,
-        "explained": None if explained is None else explained.frames,
-    }
-    workspace = Workspace(sources)
-    summary = summarise(workspace, trace.name)
-    return RankResult(
-        name=trace.name,
-        rank=trace.rank,
-        workspace=workspace,
-        explained=None if explained is None else explained.info,
-        summary=summary,
-        outcomes=workspace.outcomes(),
-    )
+def _begins(result: RankResult) -> tuple[int, int]:
+    window = result.summary.window_ns
+    return result.cycle, window[0] if window is not None else 0
 
 
-def _head(results: Sequence[RankResult], rank: int | None) -> RankResult:
-    if rank is not None:
-        found = [result for result in results if result.rank == rank]
-        if not found:
-            known = ", ".join(str(result.rank) for result in results if result.rank is not None) or "none"
-            raise InputError(f"there is no rank {rank} in this run; ranks: {known}")
-        return found[0]
-    return max(results, key=lambda result: result.summary.step_time.mean_ns if result.summary.step_time else 0)
+def _opened(chosen: RankResult, stages: Sequence[StageResult], options: Options, all_ranks: Workspace | None) -> _Head:
+    """The rank's workspace, read again where another process made the rest, with its detectors run."""
+    workspace = chosen.workspace
+    if workspace is None:
+        job = next(stage.job for stage in stages if any(one is chosen for one in stage.ranks))
+        again = rank_results(job, options)
+        workspace = next(one.workspace for one in again.ranks if (one.key, one.cycle) == (chosen.key, chosen.cycle))
+    if workspace is None:
+        raise InputError(f"{chosen.name}: it could not be read a second time")
+    if all_ranks is not None:
+        workspace = workspace.beside(all_ranks)
+    return _Head(rank=chosen.rank, workspace=workspace, outcomes=workspace.outcomes())
 
 
-def _gather(
-    results: Sequence[RankResult], head: RankResult
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Outcome, ...]]:
+def _gather(head: _Head, *, several: bool) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Outcome, ...]]:
     """Savings ranked by saving x confidence without symptoms, notes, and the head's outcomes less what was dropped."""
-    several = len(results) > 1
     found = [
         replace(finding, rank=head.rank if several and finding.rank is None else finding.rank)
         for outcome in head.outcomes
@@ -147,7 +127,7 @@ def _gather(
     return tuple(kept), tuple(notes), outcomes
 
 
-def _without_symptoms(savings: Sequence[Finding], head: RankResult) -> list[Finding]:
+def _without_symptoms(savings: Sequence[Finding], head: _Head) -> list[Finding]:
     """Causes first; what would be gone anyway once they are fixed is dropped, and a symptom claims only what is left."""
     replay = _replay(head)
     causes = {outcome.detector.id: outcome.detector.symptom_of for outcome in head.outcomes}
@@ -171,15 +151,15 @@ def _worth(finding: Finding) -> float:
     return (finding.step_saving_ns or 0.0) * finding.confidence
 
 
-def _replay(result: RankResult) -> Replay | None:
+def _replay(head: _Head) -> Replay | None:
     try:
-        replay: Replay = result.workspace.get("replay")
+        replay: Replay = head.workspace.get("replay")
     except MissingData:
         return None
     return replay
 
 
-def _after_all_fixes(head: RankResult, findings: Sequence[Finding]) -> float | None:
+def _after_all_fixes(head: _Head, findings: Sequence[Finding]) -> float | None:
     """Step time with all replayed fixes played together, not added; modelled ones are left out."""
     replay = _replay(head)
     edits = [finding.edit for finding in findings if finding.edit is not None and finding.basis == "replayed"]
@@ -188,22 +168,17 @@ def _after_all_fixes(head: RankResult, findings: Sequence[Finding]) -> float | N
     return replay.step_after(combine(*edits)) if edits else replay.step_ns
 
 
-def _info(head: RankResult) -> TraceInfo:
+def _info(chosen: RankResult) -> TraceInfo:
     """What the recording holds, both windows together."""
-    info: TraceInfo = head.workspace.get("trace_info")
-    if head.explained is None:
+    info, explained = chosen.info, chosen.explained
+    if explained is None:
         return info
     return replace(
         info,
-        has_shapes=info.has_shapes or head.explained.has_shapes,
-        has_stacks=info.has_stacks or head.explained.has_stacks,
-        has_memory=info.has_memory or head.explained.has_memory,
+        has_shapes=info.has_shapes or explained.has_shapes,
+        has_stacks=info.has_stacks or explained.has_stacks,
+        has_memory=info.has_memory or explained.has_memory,
     )
-
-
-def _data_quality(recording: Recording) -> pl.DataFrame:
-    frames = [trace.data_quality for trace in recording.traces]
-    return pl.concat([schema.empty(schema.DATA_QUALITY), *frames])
 
 
 def _next_steps(summary: Summary, findings: Sequence[Finding], outcomes: Sequence[Outcome]) -> tuple[str, ...]:

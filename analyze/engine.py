@@ -20,12 +20,15 @@ from analyze.findings.model import Detector, Finding, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PRODUCERS = ("analyze.tables", "analyze.analyses", "analyze.replay")
+PRODUCERS = ("analyze.tables", "analyze.analyses", "analyze.analyses.across_ranks", "analyze.replay")
 ACROSS_RANKS = "analyze.analyses.across_ranks"
+#: of the replay's files these produce something; the first from one rank, the second from all
+REPLAYS = ("replay", "joint_replay")
 DETECTORS = "analyze.findings.detectors"
 #: inputs of one rank that are not computed from others
 SOURCES = (
-    *schema.FAMILIES, "trace_info", "data_quality", "telemetry", "step_log", "manifest", "baseline_step_ms", "explained", "rank", "telemetry_header",
+    *schema.FAMILIES, "trace_info", "data_quality", "telemetry", "step_log", "manifest", "baseline_step_ms", "explained", "rank",
+    "telemetry_header",
 )  # fmt: skip
 #: begins the reason of a detector that failed through a fault of its own; tests hold that no trace provokes one
 FAULT = "a fault in the detector itself"
@@ -53,8 +56,21 @@ def producer_modules() -> dict[str, str]:
         name: f"{package}.{name}"
         for package in PRODUCERS
         for name in _modules(package)
-        if package != "analyze.replay" or name == "replay"
+        if package != "analyze.replay" or name in REPLAYS
     }
+
+
+@cache
+def across_ranks() -> frozenset[str]:
+    """Names of what is made from all ranks together."""
+    return frozenset(_modules(ACROSS_RANKS)) | {"joint_replay"}
+
+
+@cache
+def stacked() -> tuple[str, ...]:
+    """Names of what is made of each rank for the others to be compared with: small frames, stacked with a column rank."""
+    asked = {name for one in across_ranks() for name in inputs(producer(one))}
+    return tuple(sorted(asked - across_ranks()))
 
 
 @cache
@@ -85,7 +101,7 @@ def table_names() -> dict[str, tuple[schema.Column, ...]]:
     for name, module in producer_modules().items():
         if name in schema.TABLES:
             columns[name] = schema.TABLES[name]
-        elif name != "replay":
+        elif name not in REPLAYS:
             columns[name] = import_module(module).COLUMNS
     return dict(sorted(columns.items()))
 
@@ -99,10 +115,18 @@ def table_columns(name: str) -> tuple[schema.Column, ...]:
 
 
 class Workspace:
-    """One rank's results, each computed once, when first asked for."""
+    """One rank's results, each computed once, when first asked for; what all ranks give together comes from `together`."""
 
-    def __init__(self, sources: Mapping[str, Any]) -> None:
+    def __init__(self, sources: Mapping[str, Any], together: Workspace | None = None, keeping: object = None) -> None:
         self._done: dict[str, Any] = {name: value for name, value in sources.items() if value is not None}
+        self._together = together
+        #: temporary files behind lazy sources live as long as this
+        self._keeping = keeping
+
+    def beside(self, together: Workspace) -> Workspace:
+        """The same rank, with its results so far, among others."""
+        own = {name: value for name, value in self._done.items() if name not in across_ranks()}
+        return Workspace(own, together, self._keeping)
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - frames, dictionaries and the replay
         """A source, table, analysis or the replay; raises MissingData where this run lacks what it needs."""
@@ -119,21 +143,34 @@ class Workspace:
         if name not in producer_modules():
             raise UnknownName(f"nothing is called {name!r}")
         try:
+            if name in across_ranks():
+                return self._from_all_ranks(name)
             return self.call(producer(name))
         except MissingData as missing:
             return missing
 
+    def _from_all_ranks(self, name: str) -> Any:  # noqa: ANN401
+        if self._together is None:
+            raise MissingData(self._why_alone())
+        return self._together.get(name)
+
+    def _why_alone(self) -> str:
+        info, manifest = (self._optional(name) for name in ("trace_info", "manifest"))
+        world = (manifest or {}).get("world_size") or (info.world_size if info is not None else None)
+        if world is not None and world > 1:
+            return f"one of {world} ranks was given: send the others' traces too"
+        return "the run has one rank, as far as the trace tells"
+
     def call(self, function: Callable[..., Any]) -> Any:  # noqa: ANN401
         """Call a function with the inputs it names; what it can do without is None where it is missing."""
-        arguments: dict[str, Any] = {}
-        for name, optional in inputs(function).items():
-            try:
-                arguments[name] = self.get(name)
-            except MissingData:
-                if not optional:
-                    raise
-                arguments[name] = None
-        return function(**arguments)
+        asked = inputs(function).items()
+        return function(**{name: self._optional(name) if optional else self.get(name) for name, optional in asked})
+
+    def _optional(self, name: str) -> Any:  # noqa: ANN401
+        try:
+            return self.get(name)
+        except MissingData:
+            return None
 
     def frame(self, name: str) -> pl.DataFrame:
         """A table or analysis as a frame, by name."""
@@ -156,6 +193,23 @@ class Workspace:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Outcomes of all detectors."""
         return tuple(self.outcome(detector, detect) for detector, detect in detectors().values())
+
+
+class Together(Workspace):
+    """What all ranks give together: sources are their frames, stacked with a column rank."""
+
+    def _compute(self, name: str) -> Any:  # noqa: ANN401
+        if name not in across_ranks():
+            return MissingData(f"no rank has {name}")
+        try:
+            return self.call(producer(name))
+        except MissingData as missing:
+            return missing
+
+
+def compares_ranks(detect: Callable[..., list[Finding]]) -> bool:
+    """Whether a detector asks for something that all ranks give together."""
+    return not across_ranks().isdisjoint(inputs(detect))
 
 
 def _distance(known: str, asked: str) -> int:

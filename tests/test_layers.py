@@ -40,9 +40,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.engine": ("analyze.errors", "analyze.schema", MODEL),
     "analyze.summary": (*GROUND, MODEL, "analyze.engine"),
     "analyze.verdict": (MODEL,),
+    # one rank at a time, wherever it runs
+    "analyze.ranks": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.summary"),
     "analyze.diagnosis": (
         *(*GROUND, MODEL, "analyze.findings.saving"),
-        *(f"analyze.{name}" for name in ("engine", "ingest", "replay", "summary", "verdict")),
+        *(f"analyze.{name}" for name in ("engine", "ingest", "ranks", "replay", "summary", "verdict")),
     ),
     # the second opinion: asks our analyses directly, over the stretch that the other tool looks at
     "analyze.crosscheck": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.analyses"),
@@ -156,8 +158,9 @@ def test_one_question_does_not_import_another(module: str) -> None:
 @pytest.mark.parametrize("module", [name for name in FILES if name.startswith("analyze")])
 def test_analyze_never_imports_what_a_laptop_lacks(module: str) -> None:
     needed = {name.split(".")[0] for name in _imports(FILES[module])}
-    # crosscheck is there for another tool, and imports it when asked to
-    allowed = {"hta", "pandas"} if module.startswith("analyze.crosscheck") else set()
+    # crosscheck is there for another tool, the cluster for Dask, and both import it when asked to
+    extras = {"analyze.crosscheck": {"hta", "pandas"}, "analyze.ranks.cluster": {"distributed"}}
+    allowed = next((names for part, names in extras.items() if _is_of(module, part)), set())
     assert needed & {*HEAVY, "collect"} <= allowed
 
 
