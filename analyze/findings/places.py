@@ -62,6 +62,15 @@ def with_places(evidence: pl.DataFrame, cpu_ops: pl.DataFrame | None, op_sources
     )
 
 
+def runs_with_places(
+    runs: pl.DataFrame, copies: pl.DataFrame, cpu_ops: pl.DataFrame | None, op_sources: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Rows of copy_runs as evidence, without the copies' ids, with operator and source line of each run's first copy."""
+    started = copies.select("op_id", first_copy_id="id")
+    evidence = runs.drop("copy_ids").join(started, on="first_copy_id", how="left", maintain_order="left")
+    return with_places(evidence, cpu_ops, op_sources)
+
+
 def _operator(op_id: int, cpu_ops: pl.DataFrame | None) -> str | None:
     if cpu_ops is None:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.places import place_of_copy
+from analyze.findings.places import place_of_copy, runs_with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import without_host_regions
@@ -72,7 +72,7 @@ def detect(
     between = merge(runs["start_ns"].to_numpy(), runs["end_ns"].to_numpy())
     tensors, moved = number(runs["count"].mean()), number(runs["bytes"].mean())
     each_ms = number((runs["until_ns"] - runs["from_ns"]).mean()) / 1e6
-    evidence = runs.drop("copy_ids").head(50)
+    evidence = runs_with_places(runs.head(50), copies, cpu_ops, op_sources)
     location = place_of_copy(runs["first_copy_id"][0], copies, cpu_ops, op_sources)
     what = f"{tensors:,.0f} tensors ({moved / 1e6:.3g} MB) go to the host and into a file in {each_ms:.3g} ms"
     if runs["step"].n_unique() == 1 and steps.height > 1:

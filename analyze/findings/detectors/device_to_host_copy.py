@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.places import place_of_copy
+from analyze.findings.places import place_of_copy, runs_with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import without_host_regions
@@ -84,6 +84,6 @@ def detect(
             "give back {saving}."
         ),
         location=place_of_copy(runs.sort("bytes", descending=True)["first_copy_id"][0], copies, cpu_ops, op_sources),
-        evidence=runs.drop("copy_ids").sort("bytes", descending=True).head(50),
+        evidence=runs_with_places(runs.sort("bytes", descending=True).head(50), copies, cpu_ops, op_sources),
         thresholds={"min_bytes": MIN_BYTES, "max_copies_in_run": MAX_COPIES_IN_RUN},
     )

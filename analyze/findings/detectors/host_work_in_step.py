@@ -11,7 +11,7 @@ from analyze.findings.places import place_of
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import RECORDING_NS, without_host_regions
-from analyze.scalars import number
+from analyze.scalars import number, number_or_none
 
 if TYPE_CHECKING:
     from analyze.replay import Replay
@@ -39,6 +39,8 @@ DETECTOR = Detector(
 MIN_STRETCH_NS = 3_000_000
 #: part of the work that may have to stay
 CAUTIOUS_LEFT_SHARE = 0.33
+#: where only the step log tells of waiting for input, and of at least this share of the stretches, they are that wait
+MIN_EXPLAINED_SHARE = 0.5
 #: copies to the host from this size on are results being read or a checkpoint, each a finding of its own
 MIN_RESULT_BYTES = 256 << 10
 
@@ -50,6 +52,7 @@ def detect(
     copy_runs: pl.DataFrame,
     annotations: pl.DataFrame | None = None,
     input_wait: pl.DataFrame | None = None,
+    step_time: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     op_sources: pl.DataFrame | None = None,
 ) -> list[Finding]:
@@ -72,9 +75,11 @@ def detect(
         regions = subtract(regions, spans)
     if regions[0].size == 0:
         return []
+    mean_ns = number((regions[1] - regions[0]).sum()) / replay.program.steps
+    if input_wait is None and _logged_wait_ns(step_time) >= MIN_EXPLAINED_SHARE * mean_ns:
+        return []
     longest = stretches.row(0, named=True)
     what = longest["annotation"] or ("operators" if longest["operators_ns"] > longest["dur_ns"] / 2 else "plain Python")
-    mean_ms = number((regions[1] - regions[0]).sum()) / replay.program.steps / 1e6
     return replayed(
         DETECTOR.id,
         replay,
@@ -82,10 +87,15 @@ def detect(
         cautious=without_host_regions(regions, keep_share=CAUTIOUS_LEFT_SHARE),
         host_side=True,
         message=(
-            f"Each step the host spends {mean_ms:.3g} ms on work of its own between launches (longest stretch "
+            f"Each step the host spends {mean_ns / 1e6:.3g} ms on work of its own between launches (longest stretch "
             f"{longest['dur_ns'] / 1e6:.3g} ms, {what}); out of the loop it would give back {{saving}}."
         ),
         location=longest["annotation"] or place_of(longest["longest_op_id"], cpu_ops, op_sources),
         evidence=stretches.head(50),
         thresholds={"min_stretch_ns": MIN_STRETCH_NS},
     )
+
+
+def _logged_wait_ns(step_time: pl.DataFrame | None) -> float:
+    """Mean wait for input in the step log; 0 where it does not say."""
+    return 0.0 if step_time is None else number_or_none(step_time["input_wait_ns"].mean()) or 0.0

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.places import place_of_copy
+from analyze.findings.places import place_of_copy, runs_with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame
 from analyze.replay.edits import combine, with_work_duration, without_host_regions, without_waits
@@ -93,7 +93,7 @@ def detect(
             "packed into one they would give back {saving}."
         ),
         location=place_of_copy(runs.sort("count", descending=True)["first_copy_id"][0], copies, cpu_ops, op_sources),
-        evidence=runs.sort("count", descending=True).drop("copy_ids").head(50),
+        evidence=runs_with_places(runs.sort("count", descending=True).head(50), copies, cpu_ops, op_sources),
         thresholds={"min_copies_in_run": MIN_COPIES_IN_RUN, "max_mean_bytes": MAX_MEAN_BYTES},
     )
 

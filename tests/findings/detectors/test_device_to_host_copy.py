@@ -50,7 +50,8 @@ def test_copy_and_work_go_away_together() -> None:
 def test_it_says_where() -> None:
     finding = one(training().workspace(), ID)
     assert finding.location == "aten::copy_ [[64, 1000]]"
-    assert finding.evidence["bytes"].to_list() == [4_000_000] * 4
+    assert finding.evidence.select("bytes", "op").rows() == [(4_000_000, "aten::copy_")] * 4
+    assert "copy_ids" not in finding.evidence.columns
 
 
 def test_loading_after_the_copy_is_not_work_on_it() -> None:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from tests.builders import table
 from tests.findings.recorded import findings, one
 from tests.timeline import US, Timeline
 
@@ -98,3 +99,13 @@ def test_silent_where_the_time_is_the_recording_s() -> None:
                     line.python(5)
             line.kernel(1_000)
     assert findings(line.workspace(), ID) == ()
+
+
+@pytest.mark.parametrize(("wait_us", "found"), [(9_000, 0), (5_000, 0), (4_900, 1), (None, 1)])
+def test_where_only_the_step_log_tells_of_loading_the_stretch_is_that(wait_us: float | None, found: int) -> None:
+    wait_ns = None if wait_us is None else round(wait_us * US)
+    rows = [
+        {"rank": 0, "step": n, "start_ns": n, "dur_ns": STEP_US * US, "input_wait_ns": wait_ns, "phase": "baseline"}
+        for n in range(3)
+    ]
+    assert len(findings(training().workspace(step_log=table("step_log", *rows)), ID)) == found
