@@ -1,0 +1,1 @@
+"""Speed, memory, overhead and accuracy measurements; results land in benchmarks/results/ as text."""

@@ -6,17 +6,17 @@ Run from the project's root:  python -m benchmarks.savings_chart RESULTS.json OU
 from __future__ import annotations
 
 import json
-import math
 import sys
 from html import escape
 from pathlib import Path
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 760, 470, 70, 60, 20, 20
-INK, GRID, POINT, BOUND = "#6b7280", "#9ca3af55", "#2563eb", "#2563eb88"
+WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 760, 24, 150, 30, 34, 46
+INK, GRID, PREDICTED, BOUND, MEASURED = "#6b7280", "#9ca3af55", "#2563eb", "#2563eb66", "#d97706"
+ARGUMENTS = 3
 
 
 def main() -> None:
-    if len(sys.argv) < 3:  # noqa: PLR2004
+    if len(sys.argv) != ARGUMENTS:
         print(__doc__)
         return
     results = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
@@ -24,57 +24,51 @@ def main() -> None:
 
 
 def chart(rows: list[dict[str, object]], device: str) -> str:
-    """Share of the step time that is left after the fix: measured across, predicted with bounds upwards, log scale."""
-    points = []
-    for row in rows:
-        if row["predicted_ms"] is None:
-            continue
-        before = float(row["before_ms"])  # type: ignore[arg-type]
-        share = [float(row[key]) / before for key in ("after_ms", "predicted_ms", "low_ms", "high_ms")]  # type: ignore[arg-type]
-        points.append((str(row["name"]), *share))
-    least = min(0.01, *(p[1] for p in points), *(p[2] for p in points))
-
-    def scale(value: float) -> float:
-        return (math.log10(max(value, least)) - math.log10(least)) / -math.log10(least)
-
-    def x(value: float) -> float:
-        return LEFT + scale(value) * (WIDTH - LEFT - RIGHT)
-
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - scale(value) * (HEIGHT - BOTTOM - TOP)
-
+    """One line per fault: the share of the step left after the fix, predicted with bounds, and measured."""
+    height = TOP + ROW * len(rows) + BOTTOM
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12" '
-        f'role="img" aria-label="Predicted against measured step time after the fix, {escape(device)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12" '
+        f'role="img" aria-label="Predicted and measured step time after the fix, {escape(device)}">',
+        *_axis(height, device),
     ]
-    for tick in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
-        if tick >= least:
-            parts.append(
-                f'<path d="M{x(tick):.1f} {TOP}V{HEIGHT - BOTTOM}M{LEFT} {y(tick):.1f}H{WIDTH - RIGHT}" stroke="{GRID}"/>'
-            )
-            parts.append(
-                f'<text x="{x(tick):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle" fill="{INK}">{tick:.0%}</text>'
-            )
-            parts.append(f'<text x="{LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end" fill="{INK}">{tick:.0%}</text>')
-    parts.append(f'<path d="M{x(least):.1f} {y(least):.1f}L{x(1):.1f} {y(1):.1f}" stroke="{INK}" stroke-dasharray="4 4"/>')
-    for name, measured, predicted, low, high in points:
-        parts.append(f'<path d="M{x(measured):.1f} {y(low):.1f}V{y(high):.1f}" stroke="{BOUND}" stroke-width="3"/>')
-        parts.append(
-            f'<circle cx="{x(measured):.1f}" cy="{y(predicted):.1f}" r="4.5" fill="{POINT}"><title>{escape(name)}</title></circle>'
-        )
-        flip = measured > 0.6  # noqa: PLR2004 - labels near the right edge go to the left of their point
-        parts.append(
-            f'<text x="{x(measured) + (-8 if flip else 8):.1f}" y="{y(predicted) + 4:.1f}" font-size="11" fill="{INK}" '
-            f'text-anchor="{"end" if flip else "start"}">{escape(name.replace("_", " "))}</text>'
-        )
-    parts.append(
-        f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 18}" text-anchor="middle" fill="{INK}">measured step time after the fix, '
-        f"share of the step before ({escape(device)})</text>"
-    )
-    parts.append(
-        f'<text transform="translate(18 {HEIGHT / 2}) rotate(-90)" text-anchor="middle" fill="{INK}">predicted, with bounds</text>'
-    )
+    for turn, row in enumerate(sorted(rows, key=lambda row: _share(row, "after_ms") or 0.0)):
+        parts += _row(row, TOP + ROW * turn + ROW / 2)
     return "".join([*parts, "</svg>\n"])
+
+
+def _share(row: dict[str, object], key: str) -> float | None:
+    value = row[key]
+    return None if value is None else float(value) / float(row["before_ms"])  # type: ignore[arg-type]
+
+
+def _x(share: float) -> float:
+    return LEFT + min(share, 1.0) * (WIDTH - LEFT - RIGHT)
+
+
+def _axis(height: int, device: str) -> list[str]:
+    parts = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(f'<path d="M{_x(tick):.1f} {TOP}V{height - BOTTOM}" stroke="{GRID}"/>')
+        parts.append(f'<text x="{_x(tick):.1f}" y="{height - BOTTOM + 16}" text-anchor="middle" fill="{INK}">{tick:.0%}</text>')
+    caption = f"step time left after the fix, share of the step before ({escape(device)})"
+    parts.append(f'<text x="{_x(0.5):.1f}" y="{height - 8}" text-anchor="middle" fill="{INK}">{caption}</text>')
+    parts.append(f'<circle cx="{LEFT + 8}" cy="16" r="5" fill="{PREDICTED}"/>')
+    parts.append(f'<text x="{LEFT + 20}" y="20" fill="{INK}">predicted from the slow run alone, with bounds</text>')
+    parts.append(f'<path d="M{LEFT + 300} 10l6 6l-6 6l-6-6z" fill="{MEASURED}"/>')
+    parts.append(f'<text x="{LEFT + 312}" y="20" fill="{INK}">measured after the fix</text>')
+    return parts
+
+
+def _row(row: dict[str, object], y: float) -> list[str]:
+    name = escape(str(row["name"]).replace("_", " "))
+    parts = [f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end" fill="{INK}">{name}</text>']
+    low, predicted, high = (_share(row, key) for key in ("low_ms", "predicted_ms", "high_ms"))
+    if predicted is not None and low is not None and high is not None:
+        parts.append(f'<path d="M{_x(low):.1f} {y}H{_x(high):.1f}" stroke="{BOUND}" stroke-width="6" stroke-linecap="round"/>')
+        parts.append(f'<circle cx="{_x(predicted):.1f}" cy="{y}" r="5" fill="{PREDICTED}"/>')
+    measured = _x(_share(row, "after_ms") or 0.0)
+    parts.append(f'<path d="M{measured:.1f} {y - 6}l6 6l-6 6l-6-6z" fill="{MEASURED}"/>')
+    return parts
 
 
 if __name__ == "__main__":

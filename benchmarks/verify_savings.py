@@ -176,7 +176,7 @@ def _judge(fault: Fault, measured: dict[bool, list[float]], folders: dict[bool, 
 
 
 def _row(result: Result) -> str:
-    predicted = "-" if result.predicted_ms is None else f"{result.predicted_ms:.2f} ({result.low_ms:.2f}–{result.high_ms:.2f})"
+    predicted = "-" if result.predicted_ms is None else f"{result.predicted_ms:.2f} ({result.low_ms:.2f} to {result.high_ms:.2f})"
     return (
         f"| {result.name} | {'yes' if result.found else 'no'} | {result.first} | {result.before_ms:.2f} | {predicted} | "
         f"{result.after_ms:.2f} | {result.error:.0%} | {'yes' if result.covered else 'no'} | {result.claimed_when_fixed:.0%} |"
@@ -197,7 +197,8 @@ def _write(results: list[Result], device: str, out: Path) -> None:
     name = "-".join(device.lower().split())
     head = (
         f"# Predicted and measured savings on {device}, torch {torch.__version__}\n\n"
-        "| fault | found | named first | before, ms | predicted, ms (bounds) | measured after the fix, ms | error | covered | still claimed when fixed |\n"
+        "| fault | found | named first | before, ms | predicted, ms (bounds) | measured after the fix, ms | error | covered "
+        "| still claimed when fixed |\n"
         "|---|---|---|---|---|---|---|---|---|\n"
     )
     rows = "\n".join(_row(result) for result in results)
