@@ -159,6 +159,22 @@ def _app_file() -> Path:
     raise InputError("app.py is not installed with this package; run `streamlit run app.py` in a checkout")
 
 
+def crosscheck(*, paths: list[str], json: bool, limits: list[tuple[str, int]], cache: bool) -> None:
+    """Hold our figures against HolisticTraceAnalysis on the same files, and say why they differ where they do."""
+    from analyze import ingest
+    from analyze.crosscheck import crosscheck as compare_figures
+    from analyze.report import crosscheck_text
+
+    with terminal.progress() as progress:
+        chosen = paths or [str(newest_run(RUNS))]
+        recording = ingest.read(chosen, limits=_limits(dict(limits)) or ingest.Limits(), progress=progress, cache=cache)
+    rows = compare_figures(recording.traces)
+    if json:
+        terminal.say(crosscheck_text.render(rows))
+    else:
+        terminal.say_lines(crosscheck_text.lines(rows, terminal.width()))
+
+
 def _diagnose(
     paths: Iterable[str],
     *,

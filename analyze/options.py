@@ -21,6 +21,7 @@ COMMANDS = {
     "report": "Say why a step takes as long as it does and what each fix would give back.",
     "compare": "Compare two runs; with --max-regression fail (1), or say that the noise is too large (3).",
     "export": "Write a table or an analysis as Parquet or CSV.",
+    "crosscheck": "Hold our figures against HolisticTraceAnalysis on the same files (extra hta).",
     "explain": "Print what a finding means, how it is measured and how to fix it.",
     "detectors": "List the detectors.",
     "app": "Open the web app, reachable from this machine only.",
@@ -99,6 +100,12 @@ def _export(parser: Parser) -> None:
     parser.add_argument("--list", action="store_true", dest="names", help="name the tables, their columns and units")
     _rank(parser)
     _force(parser)
+    _reading(parser)
+
+
+def _crosscheck(parser: Parser) -> None:
+    _paths(parser)
+    _json(parser)
     _reading(parser)
 
 
@@ -182,6 +189,7 @@ _OPTIONS: dict[str, Callable[[Parser], None]] = {
     "report": _report,
     "compare": _compare,
     "export": _export,
+    "crosscheck": _crosscheck,
     "explain": _explain,
     "detectors": lambda _: None,
     "app": _app,
