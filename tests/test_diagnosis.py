@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from analyze import ingest, schema
-from analyze.diagnosis import RankResult, _after_all_fixes, _gather, _without_symptoms, diagnose
+from analyze.diagnosis import _after_all_fixes, _gather, _Head, _without_symptoms, diagnose
 from analyze.engine import Workspace
 from analyze.errors import InputError
 from analyze.findings.model import Detector, Finding, Outcome, Remedy
@@ -18,10 +18,8 @@ from analyze.findings.saving import share_text
 from analyze.ingest import Recording, SetAside, Trace
 from analyze.replay import Replay
 from analyze.replay.edits import without_host_regions
-from analyze.schema import TraceInfo
 from tests.builders import table
 from tests.replay.programs import Call, program
-from tests.reports import SUMMARY
 from tests.timeline import US, Timeline
 
 #: 1,000 of host time; a fix removes the time between two instants
@@ -70,13 +68,10 @@ def note(identity: str) -> Finding:
     return Finding(detector=identity, kind="note", message="m", confidence=0.9)
 
 
-def result(*outcomes: tuple[Detector, tuple[Finding, ...]], replay: Replay | None = REPLAY, rank: int | None = 0) -> RankResult:
-    return RankResult(
-        name="trace",
+def head_of(*outcomes: tuple[Detector, tuple[Finding, ...]], replay: Replay | None = REPLAY, rank: int | None = 0) -> _Head:
+    return _Head(
         rank=rank,
-        workspace=Workspace({"replay": replay, "trace_info": TraceInfo(producer="kineto-cuda")}),
-        explained=None,
-        summary=SUMMARY,
+        workspace=Workspace({"replay": replay}),
         outcomes=tuple(
             Outcome(detector=one, state="found" if findings else "clear", findings=findings) for one, findings in outcomes
         ),
@@ -93,7 +88,7 @@ CAUSE, SYMPTOM, OTHER = detector("cause"), detector("symptom", "cause"), detecto
 class TestSymptoms:
     @staticmethod
     def kept(*findings: Finding, replay: Replay | None = REPLAY) -> list[Finding]:
-        head = result((CAUSE, ()), (SYMPTOM, ()), (OTHER, ()), replay=replay)
+        head = head_of((CAUSE, ()), (SYMPTOM, ()), (OTHER, ()), replay=replay)
         return _without_symptoms(sorted(findings, key=lambda f: (f.step_saving_ns or 0) * f.confidence, reverse=True), head)
 
     def test_what_is_gone_once_the_cause_is_fixed_is_dropped(self) -> None:
@@ -132,43 +127,43 @@ class TestSymptoms:
 
 class TestRanking:
     def test_it_is_by_saving_times_confidence(self) -> None:
-        head = result((CAUSE, (saving("cause", 0, 200, confidence=0.9),)), (OTHER, (saving("other", 300, 600, confidence=0.5),)))
-        findings, _, _ = _gather([head], head)
+        head = head_of((CAUSE, (saving("cause", 0, 200, confidence=0.9),)), (OTHER, (saving("other", 300, 600, confidence=0.5),)))
+        findings, _, _ = _gather(head, several=False)
         assert claims(findings) == [("cause", 200), ("other", 300)]
 
     def test_notes_stand_apart(self) -> None:
-        head = result((CAUSE, (saving("cause", 0, 200),)), (OTHER, (note("other"),)))
-        findings, notes, outcomes = _gather([head], head)
+        head = head_of((CAUSE, (saving("cause", 0, 200),)), (OTHER, (note("other"),)))
+        findings, notes, outcomes = _gather(head, several=False)
         assert claims(findings) == [("cause", 200)]
         assert [one.detector for one in notes] == ["other"]
         assert [outcome.state for outcome in outcomes] == ["found", "found"]
 
     def test_a_detector_whose_findings_were_symptoms_is_clear(self) -> None:
-        head = result((CAUSE, (saving("cause", 0, 400),)), (SYMPTOM, (saving("symptom", 0, 410),)))
-        _, _, outcomes = _gather([head], head)
+        head = head_of((CAUSE, (saving("cause", 0, 400),)), (SYMPTOM, (saving("symptom", 0, 410),)))
+        _, _, outcomes = _gather(head, several=False)
         assert [(o.detector.id, o.state, len(o.findings)) for o in outcomes] == [("cause", "found", 1), ("symptom", "clear", 0)]
 
     def test_with_several_ranks_findings_say_whose_they_are(self) -> None:
-        head, other = result((CAUSE, (saving("cause", 0, 400),)), rank=3), result(rank=1)
-        assert [f.rank for f in _gather([other, head], head)[0]] == [3]
-        assert [f.rank for f in _gather([head], head)[0]] == [None]
+        head = head_of((CAUSE, (saving("cause", 0, 400),)), rank=3)
+        assert [f.rank for f in _gather(head, several=True)[0]] == [3]
+        assert [f.rank for f in _gather(head, several=False)[0]] == [None]
 
 
 class TestAllFixes:
     def test_they_are_played_together_not_added(self) -> None:
         """0 to 400 and 300 to 600 are 600 together, not 700."""
-        head = result()
+        head = head_of()
         assert _after_all_fixes(head, [saving("cause", 0, 400), saving("other", 300, 600)]) == pytest.approx(400)
         assert _after_all_fixes(head, [saving("cause", 0, 400), saving("other", 500, 600)]) == pytest.approx(500)
 
     def test_modelled_ones_are_left_out(self) -> None:
-        assert _after_all_fixes(result(), [saving("cause", 0, 400), modelled("other", 500.0)]) == pytest.approx(600)
+        assert _after_all_fixes(head_of(), [saving("cause", 0, 400), modelled("other", 500.0)]) == pytest.approx(600)
 
     def test_without_fixes_it_is_the_step(self) -> None:
-        assert _after_all_fixes(result(), []) == 1_000
+        assert _after_all_fixes(head_of(), []) == 1_000
 
     def test_without_a_replay_it_is_unknown(self) -> None:
-        assert _after_all_fixes(result(replay=None), []) is None
+        assert _after_all_fixes(head_of(replay=None), []) is None
 
 
 def trace(
