@@ -184,7 +184,7 @@ def test_an_unexpected_error_is_one_line_too_and_its_place_can_be_asked_for(
         (["report", "x", "--json", "--html", "r.html"], "argument --html: not allowed with argument --json"),
         (["report", "x", "--js"], "unrecognized arguments: --js"),
         (["compare", "a"], "the following arguments are required: NEW; see stepscope compare --help"),
-        (["frobnicate"], "no command frobnicate; there are collect, report, compare, export, explain, detectors, app"),
+        (["frobnicate"], f"no command frobnicate; there are {', '.join(options.COMMANDS)}"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate; see stepscope --help"),
         (["compare", "a", "b", "--max-regression", "much"], "expected a share such as 5% or 0.05, not much"),
         (["compare", "a", "b", "--max-regression", "nan"], "expected a share such as 5% or 0.05, not nan"),
@@ -203,10 +203,18 @@ def test_unusable_arguments_are_one_line_and_status_2(
     assert text in one_line(capsys)
 
 
+def test_every_command_has_its_grammar_and_its_function() -> None:
+    assert {"report", "compare", "export", "crosscheck", "explain", "detectors", "app"} <= set(options.COMMANDS)
+    for name in options.COMMANDS.keys() - {"collect"}:
+        assert callable(getattr(commands, name))
+        with pytest.raises(SystemExit):
+            options.parse([name, "--help"])
+
+
 def test_help_lists_the_commands_and_so_does_no_argument(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")][:7] == list(options.COMMANDS)
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")][: len(options.COMMANDS)] == list(options.COMMANDS)
     assert cli.main([]) == 0
     assert capsys.readouterr().out == out
 
