@@ -59,9 +59,7 @@ def union(*sets: Spans) -> Spans:
 def intersect(left: Spans, right: Spans) -> Spans:
     """Everything covered by both merged sets."""
     edges = np.concatenate([left[0], left[1], right[0], right[1]])
-    change = np.concatenate(
-        [np.ones(left[0].size), -np.ones(left[0].size), np.ones(right[0].size), -np.ones(right[0].size)]
-    )
+    change = np.concatenate([np.ones(left[0].size), -np.ones(left[0].size), np.ones(right[0].size), -np.ones(right[0].size)])
     order = np.lexsort((change, edges))
     edges, depth = edges[order], np.cumsum(change[order])
     if edges.size == 0:

@@ -178,8 +178,7 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
         ("name", STR, "", "process or thread name"),
         ("labels", STR, "", "process labels: CPU, GPU 0 …"),
     ),
-    "quarantine": EVENT
-    + _columns(("cause", CAT, "", "why its times are not believed: zero-timestamp, negative-duration …")),
+    "quarantine": EVENT + _columns(("cause", CAT, "", "why its times are not believed: zero-timestamp, negative-duration …")),
     "raw": _columns(
         ("id", I64, "", "position of the event in the file's event list"),
         ("text", STR, "", "the event's own JSON text, after repair where it was repaired"),

@@ -26,11 +26,11 @@ def main() -> None:
 def chart(rows: list[dict[str, object]], device: str) -> str:
     """One line per fault: the share of the step left after the fix, predicted with bounds, and measured."""
     height = TOP + ROW * len(rows) + BOTTOM
-    parts = [
+    opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12" '
-        f'role="img" aria-label="Predicted and measured step time after the fix, {escape(device)}">',
-        *_axis(height, device),
-    ]
+        f'role="img" aria-label="Predicted and measured step time after the fix, {escape(device)}">'
+    )
+    parts = [opening, *_axis(height, device)]
     for turn, row in enumerate(sorted(rows, key=lambda row: _share(row, "after_ms") or 0.0)):
         parts += _row(row, TOP + ROW * turn + ROW / 2)
     return "".join([*parts, "</svg>\n"])

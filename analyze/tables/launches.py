@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from analyze.errors import MissingData
@@ -9,7 +11,6 @@ from analyze.intervals import covered_per_window, of_frame
 from analyze.nesting import innermost, nest
 from analyze.schema import TABLES
 from analyze.tables._in_step import with_step
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from analyze.errors import MissingData
 from analyze.schema import TABLES
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
