@@ -72,6 +72,31 @@ def compare(
     result.gate()
 
 
+def study(
+    *, directory: str, epochs: int | None, images: int | None, json: bool, html: Path | None, force: bool, cache: bool
+) -> None:
+    """Say what a study of several devices, batch sizes and modes came to."""
+    from analyze.study import read_study
+
+    if html is not None:
+        _must_be_free(html, force)
+    asked = {name: count for name, count in (("epochs", epochs), ("images_per_epoch", images)) if count is not None}
+    with terminal.counting("reading") as progress:
+        found = read_study(directory, progress=progress, cache=cache, **asked)
+    if json:
+        from analyze.report import study_document
+
+        terminal.say(study_document.render(found))
+    elif html is not None:
+        from analyze.report import study_html
+
+        _write(html, study_html.render(found))
+    else:
+        from analyze.report import study_text
+
+        terminal.say_lines(study_text.lines(found, terminal.width()))
+
+
 def export(
     *,
     paths: list[str],

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from analyze.errors import GateFailed, GateUndecided, InputError, MissingData, NotComparable
+from analyze.resampling import FEWEST_STEPS, bounds, generator, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,14 +26,6 @@ METRICS: dict[str, Callable[[Steps], Steps]] = {
     "step_time_median": lambda steps: np.median(steps, axis=-1),
     "step_time_p90": lambda steps: np.quantile(steps, 0.9, axis=-1),
 }
-RESAMPLES = 4_000
-SEED = 20_230_000
-#: keeps the resamples of a long run from filling memory
-VALUES_AT_ONCE = 1_000_000
-#: the interval holds the true change in this share of cases
-COVERAGE = 0.95
-#: with fewer steps on either side nothing can be said about their noise
-FEWEST_STEPS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,32 +131,6 @@ def _bounds(base: Steps, new: Steps, statistic: Callable[[Steps], Steps]) -> tup
     """Bounds of the relative change, or None where there are too few steps."""
     if min(base.size, new.size) < FEWEST_STEPS:
         return None, None
-    random = np.random.default_rng(SEED)
-    changes = _resampled(new, statistic, random) / _resampled(base, statistic, random) - 1
-    change = float(statistic(new) / statistic(base)) - 1
-    low, high = np.quantile(changes, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return min(float(low), change), max(float(high), change)
-
-
-def _resampled(steps: Steps, statistic: Callable[[Steps], Steps], random: np.random.Generator) -> Steps:
-    """Return the statistic of many resamples; blocks keep what neighbouring steps have in common."""
-    count = steps.size
-    block = max(1, round(count ** (1 / 3)))
-    at_once = max(1, VALUES_AT_ONCE // count)
-    drawn = [
-        statistic(steps[_blocks(min(at_once, RESAMPLES - done), count, block, random)]) for done in range(0, RESAMPLES, at_once)
-    ]
-    return statistic(steps) + (np.concatenate(drawn) - statistic(steps)) * _widening(count)
-
-
-def _blocks(resamples: int, count: int, block: int, random: np.random.Generator) -> NDArray[np.int64]:
-    starts = random.integers(0, count, size=(resamples, -(-count // block)))
-    return ((starts[:, :, None] + np.arange(block)) % count).reshape(resamples, -1)[:, :count]
-
-
-def _widening(count: int) -> float:
-    """Return what a bootstrap of few values understates: variance by n/(n-1), tails by Student's t over normal."""
-    normal, freedom = 1.96, count - 1
-    student = normal + (normal**3 + normal) / (4 * freedom)
-    student += (5 * normal**5 + 16 * normal**3 + 3 * normal) / (96 * freedom**2)
-    return float(np.sqrt(count / freedom) * student / normal)
+    random = generator()
+    changes = resampled(new, statistic, random) / resampled(base, statistic, random) - 1
+    return bounds(changes, float(statistic(new) / statistic(base)) - 1)

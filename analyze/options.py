@@ -20,6 +20,7 @@ COMMANDS = {
     "collect": "Record a run: a built-in workload, or your own script after `--`.",
     "report": "Say why a step takes as long as it does and what each fix would give back.",
     "compare": "Compare two runs; with --max-regression fail (1), or say that the noise is too large (3).",
+    "study": "Say what a study of several devices, batch sizes and modes came to.",
     "export": "Write a table or an analysis as Parquet or CSV.",
     "crosscheck": "Hold our figures against HolisticTraceAnalysis on the same files (extra hta).",
     "explain": "Print what a finding means, how it is measured and how to fix it.",
@@ -93,6 +94,17 @@ def _compare(parser: Parser) -> None:
     _reading(parser)
 
 
+def _study(parser: Parser) -> None:
+    parser.add_argument("directory", metavar="DIR", help="a study, recorded by stepscope collect with lists of devices and so on")
+    parser.add_argument("--epochs", type=_count, metavar="N", help="epochs to extrapolate training to (default: 20)")
+    parser.add_argument("--images", type=_count, metavar="M", help="images an epoch has (default: 25000)")
+    form = parser.add_mutually_exclusive_group()
+    _json(form)
+    form.add_argument("--html", type=Path, metavar="FILE", help="write one self-contained page")
+    _force(parser)
+    _cache(parser)
+
+
 def _export(parser: Parser) -> None:
     _paths(parser)
     parser.add_argument("--table", metavar="NAME", help="table or analysis")
@@ -139,6 +151,10 @@ def _reading(parser: Parser) -> None:
         "--limit", type=_limit, action="append", dest="limits", default=[], metavar="NAME=N",
         help="read more than is usual, as the message of a refused file says",
     )  # fmt: skip
+    _cache(parser)
+
+
+def _cache(parser: Parser) -> None:
     parser.add_argument("--no-cache", action="store_false", dest="cache", help="neither keep parsed traces nor use kept ones")
 
 
@@ -170,6 +186,13 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _count(text: str) -> int:
+    count = _whole(text)
+    if count == 0:
+        raise argparse.ArgumentTypeError("expected at least 1")
+    return count
+
+
 def _port(text: str) -> int:
     port = _whole(text)
     if not 0 < port < 2**16:
@@ -188,6 +211,7 @@ def _number(text: str) -> float:
 _OPTIONS: dict[str, Callable[[Parser], None]] = {
     "report": _report,
     "compare": _compare,
+    "study": _study,
     "export": _export,
     "crosscheck": _crosscheck,
     "explain": _explain,

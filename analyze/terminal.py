@@ -81,6 +81,26 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
         yield advance
 
 
+@contextlib.contextmanager
+def counting(what: str) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Yield a callback that takes a name, its number and how many there are, or None where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - 0.1 s that only a terminal needs
+    from rich.progress import Progress as Bars  # noqa: PLC0415
+
+    with Bars(console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(what, total=None)
+
+        def advance(name: str, number: int, count: int) -> None:
+            from rich.markup import escape  # noqa: PLC0415
+
+            bars.update(task, description=escape(f"{what} {shown(name)}"), completed=number - 1, total=count)
+
+        yield advance
+
+
 def survive_any_character() -> None:
     """Let no name stop the output because the terminal's encoding lacks a character of it."""
     for stream in (sys.stdout, sys.stderr):

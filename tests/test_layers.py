@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GROUND = tuple(
-    f"analyze.{name}" for name in ("errors", "scalars", "schema", "matching", "intervals", "nesting", "kernel_kinds", "hardware")
+    f"analyze.{name}"
+    for name in ("errors", "scalars", "schema", "matching", "intervals", "nesting", "resampling", "kernel_kinds", "hardware")
 )
 MODEL = "analyze.findings.model"
 #: what each part may import of this project beside its own files; the longest matching name is a module's layer
@@ -28,6 +29,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.kernel_kinds": (),
     "analyze.intervals": (),
     "analyze.nesting": ("analyze.intervals",),
+    "analyze.resampling": (),
     "analyze.ingest": ("analyze.errors", "analyze.schema"),
     "analyze.tables": GROUND,
     "analyze.analyses": GROUND,
@@ -48,18 +50,23 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     # the second opinion: asks our analyses directly, over the stretch that the other tool looks at
     "analyze.crosscheck": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.analyses"),
-    "analyze.comparison": ("analyze.errors", "analyze.scalars", MODEL),
-    "analyze.report": ("analyze.errors", "analyze.schema", MODEL, "analyze.comparison"),
+    "analyze.comparison": ("analyze.errors", "analyze.scalars", "analyze.resampling", MODEL),
+    # many runs held against one another: diagnoses each, then works on small frames
+    "analyze.study": (*GROUND, "analyze.ingest", "analyze.diagnosis"),
+    "analyze.report": ("analyze.errors", "analyze.schema", MODEL, "analyze.comparison", "analyze.study"),
     "analyze.terminal": ("analyze.report",),
     "analyze.options": ("analyze.errors",),
     # of ingest its limits, which are options
     "analyze.commands": (
         "analyze",
-        *(f"analyze.{name}" for name in ("errors", "engine", "comparison", "crosscheck", "report", "terminal", "ingest")),
+        *(
+            f"analyze.{name}"
+            for name in ("errors", "engine", "comparison", "crosscheck", "report", "study", "terminal", "ingest")
+        ),
     ),
     "analyze.cli": ("analyze", *(f"analyze.{name}" for name in ("errors", "options", "commands", "terminal"))),
     "analyze.__main__": ("analyze.cli",),
-    "pages": ("analyze", "analyze.errors", "analyze.engine", MODEL, "analyze.report"),
+    "pages": ("analyze", "analyze.errors", "analyze.engine", MODEL, "analyze.report", "analyze.study"),
     "app": ("pages",),
     "collect": (),
 }

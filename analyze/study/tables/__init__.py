@@ -1,0 +1,1 @@
+"""A study's tables: one question each, cells in, frame out."""

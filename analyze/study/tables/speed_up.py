@@ -1,0 +1,51 @@
+"""How much faster is one device than another, at the same batch size, and how sure is that?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analyze.resampling import FEWEST_STEPS, bounds, generator, resampled
+from analyze.schema import Column
+from analyze.study.stretch import stretch
+from analyze.study.tables._cells import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from analyze.study.model import Measured
+
+COLUMNS = (
+    Column("mode", pl.String, "", "train or infer"),
+    Column("batch_size", pl.Int64, "", "images per step"),
+    Column("base", pl.String, "", "device that is compared with"),
+    Column("device", pl.String, "", "device that is compared"),
+    Column("speed_up", pl.Float64, "", "step time on base divided by step time on device: below 1 the device is slower"),
+    Column("speed_up_low", pl.Float64, "", "lower end of the interval; null with too few steps"),
+    Column("speed_up_high", pl.Float64, "", "upper end of it"),
+)
+BASE = "cpu"
+
+
+def speed_up(cells: Sequence[Measured]) -> pl.DataFrame:
+    """One row per mode and batch size that ran on the CPU and on another device."""
+    pairs = [
+        (base, other)
+        for base in cells
+        for other in cells
+        if base.device == BASE and other.device != BASE and (base.mode, base.batch_size) == (other.mode, other.batch_size)
+    ]
+    return frame((row for row in (_row(*pair) for pair in pairs) if row is not None), COLUMNS)
+
+
+def _row(base: Measured, other: Measured) -> dict[str, Any] | None:
+    slow, fast = (stretch(cell.step_log)["dur_ns"].cast(pl.Float64).to_numpy() for cell in (base, other))
+    if not slow.size or not fast.size or fast.mean() <= 0:
+        return None
+    found: dict[str, Any] = {"speed_up": float(slow.mean() / fast.mean())}
+    if min(slow.size, fast.size) >= FEWEST_STEPS:
+        random = generator()
+        drawn = [resampled(steps, lambda one: one.mean(axis=-1), random) for steps in (slow, fast)]
+        found["speed_up_low"], found["speed_up_high"] = bounds(drawn[0] / drawn[1], found["speed_up"])
+    return {"mode": base.mode, "batch_size": base.batch_size, "base": base.device, "device": other.device, **found}
