@@ -17,12 +17,23 @@ from analyze.ingest import cells
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from polars._typing import PolarsDataType
+
     from analyze.ingest.quality import QualityLog
 
     Convert = Callable[[Sequence[Any]], tuple[pl.Series, int]]
 
 #: columns that hold lists, kept as the file's own JSON text
 JSON_COLUMNS = frozenset({"input_dims", "input_types", "input_strides", "concrete_inputs", "group_ranks", "grid", "block"})
+#: columns that most traces have not, by a mark in the text of those that have: looking for it costs less than building them
+MARKED = frozenset(each.name for each in schema.COLLECTIVE_ARGS)
+MARKS = (b'"Collective name"', b'"Process Group Name"')
+DTYPES: Mapping[str, PolarsDataType] = {
+    "int": pl.Int64,
+    "float": pl.Float64,
+    "text": pl.Categorical,
+    "json": pl.Categorical,
+}
 CONVERT: Mapping[str, Convert] = {
     "int": cells.integers,
     "float": cells.floats,
@@ -66,9 +77,14 @@ class ArgumentReader:
         """Columns by name, one value per text, and the row of the first value that could not be typed."""
         if not self.columns:
             return {}, None
-        rows, failed_row = self._decode(texts, quality)
+        joined = b"[" + b",".join(texts) + b"]"
+        absent = frozenset[str]() if any(mark in joined for mark in MARKS) else MARKED
+        rows, failed_row = self._decode(joined, texts, quality)
         found: dict[str, pl.Series] = {}
         for column, kind, names in zip(self.columns, self.kinds, self.sources, strict=True):
+            if column in absent:
+                found[column] = pl.Series([None], dtype=DTYPES[kind]).new_from_index(0, len(rows))
+                continue
             series, failed = self._column(rows, CONVERT[kind], names)
             quality.add("untyped-cell", failed)
             if failed and failed_row is None:
@@ -86,9 +102,9 @@ class ArgumentReader:
                 series = pl.select(pl.coalesce(pl.lit(series), pl.lit(other))).to_series()
         return series, failed
 
-    def _decode(self, texts: Sequence[msgspec.Raw], quality: QualityLog) -> tuple[list[Any], int | None]:
+    def _decode(self, joined: bytes, texts: Sequence[msgspec.Raw], quality: QualityLog) -> tuple[list[Any], int | None]:
         try:
-            rows = self.decoder.decode(b"[" + b",".join(texts) + b"]")
+            rows = self.decoder.decode(joined)
         except msgspec.DecodeError:
             return self._decode_each(texts, quality)
         if None in rows:

@@ -12,6 +12,7 @@ from analyze.ingest.foreign import refuse_foreign
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from analyze.ingest.prefetch import Prefetched
     from analyze.ingest.streams import Decompressed
 
 CHUNK_BYTES = 8 << 20
@@ -41,7 +42,7 @@ class Chunk:
 class ChunkReader:
     """Reads the header, then the events chunk by chunk."""
 
-    def __init__(self, stream: Decompressed, size: int = CHUNK_BYTES) -> None:
+    def __init__(self, stream: Decompressed | Prefetched, size: int = CHUNK_BYTES) -> None:
         self.stream = stream
         self.size = size
         self.buffer = b""

@@ -12,6 +12,7 @@ from analyze.ingest.gunzip import MAGIC as GZIP
 from analyze.ingest.identity import Loaded
 from analyze.ingest.parse import FileParser
 from analyze.ingest.parsed import Parsed, assess, finished, summed_up
+from analyze.ingest.prefetch import Prefetched
 from analyze.ingest.raw import raw_events
 from analyze.ingest.recording import Progress, ReadCancelled, SetAside
 from analyze.ingest.salvage import LoneBackslashes
@@ -135,8 +136,8 @@ class Loader:
         for literal in (False, True):
             store = FrameStore(folder)
             try:
-                with Decompressed(source.local, self.limits) as stream:
-                    parser = FileParser(stream, literal=literal)
+                with Decompressed(source.local, self.limits) as stream, Prefetched(stream) as ahead:
+                    parser = FileParser(ahead if stream.is_compressed else stream, literal=literal)
                     tick = self.ticker(source, lambda stream=stream: stream.stored.count)  # type: ignore[misc]
                     stretch = parser.parse(store.take, tick)
             except LoneBackslashes:

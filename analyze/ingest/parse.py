@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from analyze.ingest.chunks import Chunk
     from analyze.ingest.event import Event
+    from analyze.ingest.prefetch import Prefetched
     from analyze.ingest.producer import Producer
     from analyze.ingest.streams import Decompressed
 
@@ -58,7 +59,7 @@ class Stretch:
 class FileParser:
     """Reads one trace file from the beginning: header, plan, then all events."""
 
-    def __init__(self, stream: Decompressed, *, literal: bool = False) -> None:
+    def __init__(self, stream: Decompressed | Prefetched, *, literal: bool = False) -> None:
         self.reader = ChunkReader(stream)
         self.found = Stretch()
         self.literal = literal
