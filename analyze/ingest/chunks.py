@@ -37,6 +37,8 @@ class Chunk:
     offset: int
     #: the file ends here
     is_last: bool
+    #: comma and spaces before what follows
+    between: bytes = b""
 
 
 class ChunkReader:
@@ -98,7 +100,7 @@ class ChunkReader:
                 text, offset = self.buffer[:cut], self.offset
                 self.between = self.buffer[cut:following]
                 self._drop(following)
-                yield Chunk(text, offset, is_last=False)
+                yield Chunk(text, offset, is_last=False, between=self.between)
             self._more()
 
     def give_back(self, text: bytes) -> None:

@@ -143,7 +143,7 @@ class Loop:
     def next(self, chunk: Chunk, sink: Callable[[dict[str, pl.DataFrame]], None]) -> None:
         """Decode and take one more chunk."""
         if self.text.tail is not None:
-            self.tail_parts.append(chunk.text)
+            self.tail_parts.append(chunk.text + chunk.between)
             self.found.end_offset = chunk.offset + len(chunk.text)
             return
         self.take(chunk, self.text.decode(chunk))
@@ -155,6 +155,8 @@ class Loop:
         self.found.end_offset = chunk.offset + len(chunk.text)
         self.held += len(chunk.text)
         self.assembler.add(events, Places(chunk.text, chunk.offset))
+        if self.text.tail is not None:
+            self.tail_parts.append(chunk.between)
         if not self.text.unfinished:
             return
         if not chunk.is_last and len(self.text.unfinished) < LONGEST_EVENT_BYTES:

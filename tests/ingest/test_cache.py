@@ -214,6 +214,13 @@ def test_what_follows_the_events_is_found_in_every_split(tmp_path, small_pieces)
     assert (trace.rank, trace.info.event_count) == (6, 200)
 
 
+def test_what_follows_the_events_may_be_longer_than_a_chunk(tmp_path, small_pieces):
+    objects = ", ".join(f'{{"name": "{number}"}}' for number in range(5000))
+    content = mixed(100)[:-2] + f'], "objects": [{objects}], "distributedInfo": {{"rank": 6}}}}'
+    trace = read(write(tmp_path / "a.json", content), cache=False, processes=1).traces[0]
+    assert (trace.rank, len(trace.info.header["objects"]), quality(trace)) == (6, 5000, {})
+
+
 def test_progress_ends_at_the_size_of_the_file_and_never_goes_back(tmp_path, small_pieces):
     file = write(tmp_path / "a.json", mixed(1500))
     for processes in (1, 2):
