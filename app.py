@@ -17,6 +17,7 @@ PAGES = (
     ("telemetry", "Telemetry", ":material/monitoring:"),
     ("tables", "Tables", ":material/table:"),
     ("data_quality", "Data quality", ":material/fact_check:"),
+    ("study", "Study", ":material/compare:"),
     ("catalogue", "Catalogue", ":material/menu_book:"),
     ("open", "Open another", ":material/folder_open:"),
 )

@@ -1,0 +1,70 @@
+"""The Study page: without a study, with one, with one that cannot be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import words
+from tests.study import whole
+from tests.study.made_up import cell, write_study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from streamlit.testing.v1 import AppTest
+
+    Show = Callable[..., AppTest]
+
+
+def looked_at(show: Show, folder: Path) -> AppTest:
+    """The page with this folder typed in."""
+    return next(box for box in show(None, "study").text_input if box.label == "Folder with studies").input(str(folder)).run()
+
+
+def test_without_a_study_the_page_says_how_to_record_one(show: Show, tmp_path: Path) -> None:
+    at = looked_at(show, tmp_path)
+    assert not at.exception
+    if not at.selectbox:  # a sample may be there
+        assert "--device cpu,cuda --batch-size 64,128 --mode train,infer" in words(at)
+
+
+def test_a_study_is_answered_drawn_and_held_against_the_published_one(show: Show, tmp_path: Path) -> None:
+    write_study(tmp_path / "mine", whole.cells())
+    at = looked_at(show, tmp_path)
+    assert not at.exception
+    said = words(at)
+    for text in (
+        "study of resnet18",
+        "For training at batch 64 the GPU is 10× faster than the CPU",  # noqa: RUF001
+        "1. How busy are CPU and GPU",
+        "extrapolated from",
+        "leaves GPU 1 idle",
+        "only root may read the processor",
+        "2309.02521",
+    ):
+        assert text in said, text
+    assert len(at.get("plotly_chart")) == 3
+    assert list(at.dataframe[0].value.columns) == ["what", "study", "here", "how they differ"]
+
+
+def test_epochs_are_asked_for(show: Show, tmp_path: Path) -> None:
+    write_study(tmp_path / "mine", whole.cells()[:1])
+    at = looked_at(show, tmp_path)
+    next(box for box in at.number_input if box.label == "Epochs").set_value(1).run()
+    assert not at.exception
+    assert "1 epoch of 25,000 images would take" in words(at)
+
+
+def test_a_study_of_one_device_without_telemetry_is_shown_too(show: Show, tmp_path: Path) -> None:
+    write_study(tmp_path / "mine", [cell("cpu")])
+    at = looked_at(show, tmp_path)
+    assert not at.exception
+    assert "No telemetry was recorded." in words(at)
+
+
+def test_a_study_that_cannot_be_read_says_why_as_text(show: Show, tmp_path: Path) -> None:
+    write_study(tmp_path / "mine", [], train_cpu_64="interrupted")
+    at = looked_at(show, tmp_path)
+    assert not at.exception
+    assert "no cell of this study is finished" in at.code[0].value
