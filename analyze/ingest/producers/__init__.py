@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from analyze.ingest.producer import Producer
 
 
+#: events at either end by which a writer is recognised
+SHOWN_EVENTS = 500
+
+
 @functools.cache
 def producers() -> tuple[Producer, ...]:
     """Every producer of this package, by name."""
@@ -24,7 +28,9 @@ def producers() -> tuple[Producer, ...]:
 
 def recognise(header: Mapping[str, Any], events: Sequence[Event]) -> Producer:
     """Return the producer surest that it wrote this header and these first events."""
-    return max(producers(), key=lambda each: each.matches(header, events))
+    # lanes are named at the beginning or at the end
+    shown = [*events[:SHOWN_EVENTS], *events[-SHOWN_EVENTS:]]
+    return max(producers(), key=lambda each: each.matches(header, shown))
 
 
 def named(name: str) -> Producer:
