@@ -21,8 +21,9 @@ def whole_training(tables: Tables) -> Iterator[Statement]:
     for found in rows(tables, "training_time"):
         low, high = found["hours_low"], found["hours_high"]
         spread = "spread not known" if low is None or high is None else f"{duration(low)} to {duration(high)}"
+        asked = "1 epoch" if found["epochs"] == 1 else f"{found['epochs']} epochs"
         text = (
-            f"{found['epochs']} epoch{'s' if found['epochs'] > 1 else ''} of {found['images_per_epoch']:,} images would take {duration(found['hours'])} ({spread}) "
+            f"{asked} of {found['images_per_epoch']:,} images would take {duration(found['hours'])} ({spread}) "
             f"on the {device(found['device'])} at batch {found['batch_size']}, "
             f"extrapolated from {found['stretch_images']:,} images in {found['stretch_s']:.1f} s."
         )
