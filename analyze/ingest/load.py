@@ -6,6 +6,8 @@ import struct
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from analyze.errors import StepscopeError
 from analyze.ingest import cache
 from analyze.ingest.gunzip import MAGIC as GZIP
@@ -22,8 +24,6 @@ from analyze.ingest.streams import ZSTD, Decompressed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-    import polars as pl
 
     from analyze.ingest.limits import Limits
     from analyze.ingest.sources import Source
@@ -109,13 +109,20 @@ class Loader:
                 held |= finished(parsed, in_memory(held, 0))
                 assess(parsed, in_memory(held, 0))
                 if self.cache is not None and key is not None:
-                    store.write()
-                    parsed.parts = {family: [(name, 0) for name in names] for family, names in store.files.items()}
-                    self._keep(folder(), key, parsed)
+                    self._keep_held(store, folder, key, parsed)
                 return self._loaded(source, parsed, in_memory(held, parsed.shift_ns))
             store.write()
             parsed.parts = {family: [(name, 0) for name in names] for family, names in store.files.items()}
             return self.finished(source, key, folder(), parsed)
+
+    def _keep_held(self, store: FrameStore, folder: Callable[[], Path], key: str, parsed: Parsed) -> None:
+        """Write frames in memory to the cache; a disk that is full costs the cache and not the trace."""
+        try:
+            store.write()
+            parsed.parts = {family: [(name, 0) for name in names] for family, names in store.files.items()}
+            self._keep(folder(), key, parsed)
+        except (OSError, pl.exceptions.PolarsError) as problem:
+            self.not_cached = str(problem)
 
     def finished(self, source: Source, key: str | None, folder: Path, parsed: Parsed) -> Loaded:
         """Complete and keep what was written to a folder."""

@@ -69,6 +69,17 @@ def test_without_a_writable_folder_reading_goes_on_and_says_so(tmp_path, monkeyp
     assert quality(trace) == {"not-cached": 1}
 
 
+def test_a_full_disk_costs_the_cache_and_not_the_trace(tmp_path, own_cache, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("analyze.ingest.store.write_part", full)
+    trace = read(write(tmp_path / "a.json", text(op()))).traces[0]
+    assert rows(trace, "op_events", "name") == ["aten::add"]
+    assert quality(trace) == {"not-cached": 1}
+    assert entries(own_cache) == []
+
+
 def test_switched_off_it_writes_nothing(tmp_path, own_cache):
     trace = read(write(tmp_path / "a.json", text(op())), cache=False).traces[0]
     assert list(own_cache.iterdir()) == []
