@@ -29,6 +29,8 @@ _MOST_WORKERS = 4
 #: steps after which loss and accuracy of training runs are compared
 COMPARED_STEPS = 32
 HELD_OUT_IMAGES = 256
+#: so many cores get smaller images still: four runs and more are to take less than three minutes
+_FEW_CORES, _FEW_CORES_PIXELS = 4, 48
 
 
 def begin(
@@ -71,7 +73,10 @@ def _decided(options: Options, devices: Sequence[str]) -> tuple[list[str], Optio
     found = list(dict.fromkeys(resolved_device(device) for device in devices))
     for device in found:
         decide(replace(options, device=device))
-    shared, _ = decide(replace(options, device="cpu" if "cpu" in found else found[0]))
+    pixels = options.image_size
+    if pixels is None and "cpu" in found and usable_cores() <= _FEW_CORES:
+        pixels = _FEW_CORES_PIXELS
+    shared, _ = decide(replace(options, device="cpu" if "cpu" in found else found[0], image_size=pixels))
     workers = min(_MOST_WORKERS, shared.workers or 0) if options.workers is None else shared.workers
     shared = replace(
         shared,

@@ -227,7 +227,7 @@ def agreeing(first: float | None, drift: float | None, accuracy: float | None) -
     [
         (0.0, 0.01, 0.02, (" start from the same loss and differ by 1 % over 32 steps: rounding; "
                           "their accuracy is the same within noise (+2.0 points, noise ±5.0).")),
-        (0.0, 0.4, -0.2, (" start from the same loss and differ by 40 % over 32 steps: more than rounding explains; "
+        (0.0, 0.4, -0.2, (" start from the same loss and differ by 40 % over 32 steps: more than rounding usually brings about; "
                          "their accuracy is not the same (−20.0 points, noise ±5.0).")),
         (0.3, 0.4, None, " did not start from the same: their first losses differ by 30 %."),
         (None, None, None, " cannot be compared: no step has a loss on both."),
