@@ -210,6 +210,8 @@ def _diagnose(
 ) -> Report:
     from analyze import diagnose
 
+    paths = list(paths)
+    _must_be_one_run(paths)
     options = {"baseline_step_ms": baseline_step_ms, "rank": rank, "limits": _limits(dict(limits)), "cache": cache}
     with terminal.progress() as progress:
         return diagnose(*(paths or [str(newest_run(RUNS))]), progress=progress, **options)
@@ -240,6 +242,13 @@ def newest_run(runs: Path) -> Path:
 def _close(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=3)
     return f", did you mean {' or '.join(close)}?" if close else ""
+
+
+def _must_be_one_run(paths: Iterable[str]) -> None:
+    """Refuse the folder of a study: its runs are of different devices, and no ranks of one another."""
+    for path in paths:
+        if (Path(path) / "study.json").is_file():
+            raise InputError(f"{path} is a study of several runs: stepscope study {path}, or one of the folders in it")
 
 
 def _must_be_free(file: Path, force: bool) -> None:

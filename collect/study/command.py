@@ -52,6 +52,7 @@ def begin(
     out = out or RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-study"
     cells = matrix(devices, batch_sizes or [shared.batch_size or 0], modes or ["train"])
     settled = {name: value for name, value in asdict(shared).items() if name not in ("device", "mode", "batch_size")}
+    image_data.make_images(shared)
     study = StudyFile.create(out, cells, {"options": settled, "recording": dict(recording)}, command)
     return _run(study, command, notes)
 
@@ -60,6 +61,7 @@ def resume(directory: Path, command: Sequence[str]) -> int:
     """Run what a study has left. Raises UnusableStudyError, with one line, where there is none."""
     _must_be_alone()
     study = StudyFile.load(directory)
+    image_data.make_images(Options(**study.shared["options"]))
     return _run(study, command, [])
 
 
@@ -92,7 +94,6 @@ def _decided(options: Options, devices: Sequence[str]) -> tuple[list[str], Optio
 
 
 def _run(study: StudyFile, command: Sequence[str], notes: Sequence[str]) -> int:
-    _make_images(study.shared["options"])
     progress = choose_matrix_progress()
     runner = Matrix(study, Recording(**study.shared["recording"]), progress, command)
     ended = 0
@@ -113,8 +114,3 @@ def _run(study: StudyFile, command: Sequence[str], notes: Sequence[str]) -> int:
         progress.say(f"{len(runner.failed)} cells failed. Try them again with: stepscope collect --resume {study.directory}")
     progress.say(f"next: stepscope study {study.directory}")
     return FAILED if runner.failed else 0
-
-
-def _make_images(options: dict[str, Any]) -> None:
-    """Write generated images before the first cell starts, which would otherwise look slow."""
-    image_data.make_images(Options(**options))

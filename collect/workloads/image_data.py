@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, DistributedSampler, Subset
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
+from collect.ranks import Placement
 from collect.workloads.images import SEED, generated_images
 from collect.workloads.options import UnusableOptionsError
 
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collect.ranks import Placement
     from collect.workloads.options import Options
 
 #: stored images are larger than what the network sees, as photographs are
 _STORED_MARGIN = 1.15
 _HELD_OUT_SEED = SEED + 1
+#: of a small set of the user's no more than a fifth is held out
+_LEAST_TRAINED_PER_HELD_OUT = 5
 _MEAN, _DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
@@ -46,11 +48,9 @@ def classes(options: Options, where: Placement) -> int:
 
 
 def make_images(options: Options) -> None:
-    """Write the generated images, where they are needed and not there yet."""
-    if options.data is None:
-        _generated(options, held_out=False)
-        if options.held_out:
-            _generated(options, held_out=True)
+    """Write the generated images, or look at the user's. Raises UnusableOptionsError where those cannot be used."""
+    for held_out in (False, True) if options.held_out else (False,):
+        _dataset(options, Placement(), held_out=held_out)
 
 
 def _loader(options: Options, dataset: Any, where: Placement, *, shuffle: bool) -> Any:  # noqa: ANN401
@@ -70,11 +70,12 @@ def _dataset(options: Options, where: Placement, *, held_out: bool) -> Any:  # n
     folder = _folder(options, where, transform, held_out=held_out)
     if options.data is None or not options.held_out:
         return folder
-    if len(folder) <= options.held_out:
-        raise UnusableOptionsError(f"--data {options.data}: {len(folder)} images, of which {options.held_out} are to be held out")
+    held = min(options.held_out, len(folder) // _LEAST_TRAINED_PER_HELD_OUT)
+    if not held:
+        raise UnusableOptionsError(f"--data {options.data}: {len(folder)} images are too few to hold some out")
     # the same split in every run, whatever else has used random numbers
     order = torch.randperm(len(folder), generator=torch.Generator().manual_seed(_HELD_OUT_SEED)).tolist()
-    return Subset(folder, order[: options.held_out] if held_out else order[options.held_out :])
+    return Subset(folder, order[:held] if held_out else order[held:])
 
 
 def _folder(options: Options, where: Placement, transform: Any, *, held_out: bool) -> Any:  # noqa: ANN401

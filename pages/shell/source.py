@@ -70,6 +70,8 @@ def from_path(text: str) -> Source:
         # What an address holds may change without a sign, so it is read anew each time it is opened.
         return Source(key=f"address:{time.time_ns()}:{typed}", paths=(typed,), title=shown(typed))
     path = Path(os.path.expandvars(typed)).expanduser().absolute()
+    if (path / "study.json").is_file():
+        raise InputError("This is a study of several runs: the Study page shows it, and each of its folders is a run.")
     try:
         key = fingerprint(path)
     except OSError as error:

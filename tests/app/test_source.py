@@ -61,3 +61,9 @@ def test_runs_are_found_one_or_two_folders_deep_newest_first(tmp_path: Path) -> 
         os.utime(manifest, (1000 - age, 1000 - age))
     (tmp_path / "no run").mkdir()
     assert recorded_runs([tmp_path, tmp_path / "missing"]) == [tmp_path / "new", tmp_path / "study" / "old"]
+
+
+def test_a_study_is_shown_by_its_own_page(tmp_path: Path) -> None:
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(InputError, match="Study page"):
+        from_path(str(tmp_path))

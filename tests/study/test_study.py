@@ -161,3 +161,8 @@ def test_the_command_prints_text_or_json_or_writes_a_page(
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert cli.main(["study", str(folder), "--html", str(page)]) == 2
     assert cli.main(["study", str(folder), "--epochs", "0"]) == 2
+
+
+def test_a_study_is_no_run_of_many_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", str(folder)]) == 2
+    assert f"stepscope study {folder}" in capsys.readouterr().err
