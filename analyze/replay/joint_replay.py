@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PASSES = 2
 #: own times of one rank differ by about this much from run to run
 SPREAD = 0.10
-NO_STREAM = -1
+NO_STREAM = NO_ROW = -1
 PARTS = ("own_ns", "compute_ns", "copy_ns", "input_wait_ns", "gc_ns", "host_ns")
 
 
@@ -51,6 +51,8 @@ class JointReplay:
     resumes: Floats
     blocks: Flags
     stream: Ints
+    #: row whose end was the last to hold the rank up before it arrived; NO_ROW where none did
+    after: Ints
     #: first row of each collective, and the end; duration once all are there
     first: Ints
     transfer: Floats
@@ -81,16 +83,19 @@ class JointReplay:
     def _pass(self, begin: Floats, arrives: Floats, resumes: Floats, transfer: Floats) -> Floats:
         """How far the ranks' own clocks have fallen behind at the end."""
         behind: Floats = begin.copy()
+        behind_after = np.empty(arrives.size)
         free = np.full(int(self.stream.max(initial=NO_STREAM)) + 1, -np.inf)
         for collective, (first, last) in enumerate(pairwise(self.first.tolist())):
             rank, stream, blocks = self.rank[first:last], self.stream[first:last], self.blocks[first:last]
-            arrival = arrives[first:last] + behind[rank]
+            after = self.after[first:last]
+            arrival = arrives[first:last] + np.where(after == NO_ROW, begin[rank], behind_after[np.maximum(after, 0)])
             streamed = stream != NO_STREAM
             arrival[streamed] = np.maximum(arrival[streamed], free[stream[streamed]])
             end = float(arrival.max()) + transfer[collective]
             free[stream[streamed]] = end
             held = rank[blocks]
             behind[held] = np.maximum(behind[held], end - resumes[first:last][blocks])
+            behind_after[first:last] = behind[rank]
         return behind
 
     def _warped(self, own_change: Floats) -> tuple[Floats, Floats, Floats]:
@@ -122,6 +127,19 @@ class JointReplay:
         place, each = self.ranks.index(rank), self.parts[part]
         change = np.zeros_like(each)
         change[place] = np.minimum(np.median(np.delete(each, place, axis=0), axis=0) - each[place], 0.0)
+        return change
+
+    def as_warm_as(self, rank: int) -> Floats:
+        """Change under which no rank needs longer for its own work than one that never waits; nothing where devices do the work.
+
+        On the host, whoever sleeps through a wait comes back to cold caches and another core.
+        """
+        place = self.ranks.index(rank)
+        if (self.stream != NO_STREAM).any():
+            return np.zeros_like(self.parts["own_ns"])
+        changes = [np.minimum(self.parts[part][place].mean() - self.parts[part], 0.0) for part in ("compute_ns", "host_ns")]
+        change: Floats = sum(changes, start=np.zeros_like(changes[0]))
+        change[place] = 0.0
         return change
 
 
@@ -162,10 +180,24 @@ def joint_replay(matched_collectives: pl.DataFrame, rank_steps: pl.DataFrame, ow
         resumes=resumes,
         blocks=blocked > 0,
         stream=streams.to_numpy(),
+        after=_after(index, arrives, resumes, blocked > 0),
         first=np.append(first, rows.height),
         transfer=shortest.cast(pl.Float64).to_numpy(),
         bounds=bounds,
     )
+
+
+def _after(rank: Ints, arrives: Floats, resumes: Floats, blocks: Flags) -> Ints:
+    """For each row the rank's last earlier row that blocked it and let it go on before it arrived here."""
+    found = np.full(rank.size, NO_ROW, dtype=np.int64)
+    for one in range(int(rank.max(initial=-1)) + 1):
+        mine = np.flatnonzero(rank == one)
+        held = mine[blocks[mine]]
+        if held.size:
+            went_on = np.searchsorted(np.maximum.accumulate(resumes[held]), arrives[mine], side="right")
+            slot = np.minimum(went_on, np.searchsorted(held, mine)) - 1
+            found[mine] = np.where(slot >= 0, held[np.maximum(slot, 0)], NO_ROW)
+    return found
 
 
 def _table(rank_steps: pl.DataFrame, column: str) -> Floats:

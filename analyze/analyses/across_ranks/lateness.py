@@ -14,11 +14,11 @@ from analyze.schema import Column
 COLUMNS = (
     Column("rank", pl.Int64, "", "rank"),
     Column("own_ns", pl.Float64, "ns", "own part of a step, mean"),
-    Column("excess_ns", pl.Float64, "ns", "own part beyond the median of the other ranks, mean over steps"),
-    Column("noise_ns", pl.Float64, "ns", "standard error of that mean; null where one step was recorded"),
+    Column("excess_ns", pl.Float64, "ns", "own part beyond the median of the other ranks, median over steps"),
+    Column("noise_ns", pl.Float64, "ns", "standard error of that median; null where one step was recorded"),
     Column("significant", pl.Boolean, "", "whether the excess clears the noise and is worth a look"),
     Column("cause", pl.String, "", "part with the largest excess: input_wait, gc, host, compute, copy"),
-    Column("cause_ns", pl.Float64, "ns", "excess of that part, mean over steps"),
+    Column("cause_ns", pl.Float64, "ns", "excess of that part, median over steps"),
     Column("last_fraction", pl.Float64, "", "share of the collectives with a wait in which this rank came last"),
     Column("caused_wait_ns", pl.Float64, "ns", "wait of the others for this rank, per step and waiting rank"),
     Column("waits_ns", pl.Float64, "ns", "this rank's own wait for others per step"),
@@ -31,6 +31,8 @@ MIN_STEP_SHARE = 0.03
 MIN_ERRORS = 3.0
 #: with one step, nothing tells noise from habit: only a large excess counts
 ONE_STEP_SHARE = 0.10
+#: standard deviation by the median distance from the median, and the error of a median by it, where values are normal
+DEVIATION_OF_MAD, MEDIAN_ERROR = 1.4826, 1.2533
 #: waits shorter than this are how collectives come apart anyway
 MIN_WAIT_NS = 20_000
 
@@ -44,12 +46,14 @@ def lateness(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | None 
     steps = rank_steps["step"].n_unique()
     compared = beyond.group_by("rank").agg(
         pl.col("own_ns").mean(),
-        excess_ns=pl.col("own_ns_excess").mean(),
-        spread=pl.col("own_ns_excess").var(),
-        **{part: pl.col(f"{part}_ns_excess").mean() for part in PARTS},
+        excess_ns=pl.col("own_ns_excess").median(),
+        spread=(pl.col("own_ns_excess") - pl.col("own_ns_excess").median()).abs().median(),
+        **{part: pl.col(f"{part}_ns_excess").median() for part in PARTS},
     )
     # a few steps tell little about one rank's spread; all ranks' together tell more
-    noise = (pl.col("spread").mean() / steps).sqrt()
+    noise = (
+        pl.lit(None, dtype=pl.Float64) if steps == 1 else pl.col("spread").mean() * DEVIATION_OF_MAD * MEDIAN_ERROR / steps**0.5
+    )
     step_ns = pl.lit(rank_steps["step_ns"].mean(), dtype=pl.Float64)
     clears = (
         pl.when(pl.col("noise_ns").is_null())

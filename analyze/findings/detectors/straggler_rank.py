@@ -1,0 +1,122 @@
+"""One rank is late in every step, and all others wait for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from analyze.findings.joint_saving import jointly_replayed
+from analyze.findings.model import Detector, Finding, Remedy
+from analyze.replay import Saving
+
+if TYPE_CHECKING:
+    from analyze.replay import Replay
+    from analyze.replay.joint_replay import JointReplay
+
+DETECTOR = Detector(
+    id="straggler-rank",
+    title="One rank is late, and the others wait for it",
+    meaning=(
+        "Ranks exchange gradients in every step, so each step takes as long as the slowest rank's. This one does no more work "
+        "than the others: it waits for its data, its host launches late or collects garbage, or its device is slower. All ranks "
+        "show the same step time; the difference is in what each does before it arrives."
+    ),
+    measured=(
+        "Each rank's own part of the step, what it did while no collective held it up, against the median of the others; the "
+        "difference must clear the noise of the steps. Saving: all ranks replayed together, with what this rank loses taken off."
+    ),
+    fix=(
+        Remedy(
+            text="Look at that rank alone: its report says what its host or device does", code="stepscope report RUN --rank 3"
+        ),
+        Remedy(
+            text="Where it waits for input: same storage, same number of workers, equal shards for every rank",
+            code="sampler = torch.utils.data.distributed.DistributedSampler(dataset, drop_last=True)",
+        ),
+        Remedy(
+            text="Where its host is late: pin the process to cores of its own, near its GPU",
+            code="numactl --cpunodebind=0 --membind=0 python train.py",
+        ),
+        Remedy(
+            text="Where its device is slow: compare clocks, temperature and power with the others", code="nvidia-smi -q -d CLOCK"
+        ),
+    ),
+    doc="https://docs.pytorch.org/docs/stable/elastic/run.html",
+)
+
+#: a device whose clock is this share of the others' is slower, not busier
+SLOW_CLOCK_RATIO = 0.95
+#: what a rank loses in this part is work of its own, which rank-imbalance is about
+WORK = "compute"
+WHAT = {
+    "input_wait": "waits for its input",
+    "gc": "collects garbage",
+    "host": "is held up by its host (launching, Python, other calls)",
+    "copy": "copies",
+    WORK: "computes the same on a slower clock",
+}
+
+
+def detect(
+    lateness: pl.DataFrame,
+    joint_replay: JointReplay,
+    rank_states: pl.DataFrame | None = None,
+    replay: Replay | None = None,
+) -> list[Finding]:
+    """One finding per cause, with all ranks that are late because of it."""
+    slow = _slow_devices(rank_states)
+    late = lateness.filter("significant", (pl.col("cause") != WORK) | pl.col("rank").is_in(slow))
+    found = []
+    for cause in late["cause"].unique(maintain_order=True):
+        mine = late.filter(pl.col("cause") == cause)
+        change = np.sum([joint_replay.as_others(rank, f"{cause}_ns") for rank in mine["rank"]], axis=0)
+        found += jointly_replayed(
+            DETECTOR.id,
+            joint_replay,
+            _saving(joint_replay, change, int(mine["rank"][0])),
+            replay=replay,
+            certainty=0.7 if mine["noise_ns"][0] is None else 1.0,
+            message=_message(mine, str(cause)),
+            rank=int(mine["rank"][0]),
+            location=", ".join(f"rank {rank}" for rank in mine["rank"]),
+            evidence=_evidence(lateness, rank_states),
+            thresholds={"slow_clock_ratio": SLOW_CLOCK_RATIO},
+            caveat=None if mine["noise_ns"][0] is not None else "one step was recorded: whether it is always so is not known",
+        )
+    return found
+
+
+def _saving(joint_replay: JointReplay, change: np.ndarray, rank: int) -> Saving:
+    """Between what ranks show while they wait, and what they would do if nobody waited: on the host these differ."""
+    cold = joint_replay.saving(change)
+    warm = joint_replay.saving(change + joint_replay.as_warm_as(rank))
+    return Saving((cold.ns + warm.ns) / 2, min(cold.low_ns, warm.low_ns), max(cold.high_ns, warm.high_ns))
+
+
+def _message(mine: pl.DataFrame, cause: str) -> str:
+    ranks = " and ".join(str(rank) for rank in mine["rank"])
+    several = mine.height > 1
+    excess, part = mine["excess_ns"][0], mine["cause_ns"][0]
+    each = "the slower of them " if several else ""
+    last = mine["last_fraction"].sum()
+    came_last = f", came last in {last:.0%} of the collectives with a wait" if last else ""
+    return (
+        f"Rank{'s' if several else ''} {ranks} {'are' if several else 'is'} late{came_last}: {each}needs {excess / 1e6:.3g} ms a "
+        f"step more than the others for its own part, {part / 1e6:.3g} ms of it because it {WHAT[cause]}; as fast as the others, "
+        "it would save {saving}."
+    )
+
+
+def _slow_devices(rank_states: pl.DataFrame | None) -> list[int]:
+    if rank_states is None:
+        return []
+    return rank_states.filter(pl.col("clock_ratio") < SLOW_CLOCK_RATIO)["rank"].to_list()
+
+
+def _evidence(lateness: pl.DataFrame, rank_states: pl.DataFrame | None) -> pl.DataFrame:
+    shown = lateness.select("rank", "own_ns", "excess_ns", "noise_ns", "cause", "cause_ns", "last_fraction", "waits_ns")
+    if rank_states is None or rank_states["sm_clock_mhz"].null_count() == rank_states.height:
+        return shown
+    return shown.join(rank_states.select("rank", "sm_clock_mhz", "temperature_c"), on="rank", how="left", maintain_order="left")

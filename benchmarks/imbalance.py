@@ -1,0 +1,124 @@
+"""Plants an imbalance, records it, and holds the report against the run in which it is gone.
+
+    python -m benchmarks.imbalance record DIR [--ranks 2] [--device cpu]     # needs torch: records five runs through torchrun
+    python -m benchmarks.imbalance check DIR                                 # reports on each and compares
+
+One rank has one and a half times the work (against: the same work, evenly spread), one rank has slow input (against: it has not), and
+one run is balanced. A cause is named if the finding is there and names the rank; the predicted step time is the reported
+one less the finding's saving; measured is the mean unprofiled step of the run without the imbalance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BATCH, MORE_WORK = 256, 1.5
+DELAY_MS = 40.0
+WORST_ERROR = 0.15
+BLAMING = ("rank-imbalance", "straggler-rank")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is planted, what must be found, and the run without it."""
+
+    name: str
+    finding: str | None
+    without: str | None
+
+
+CASES = (
+    Case(name="more-work", finding="rank-imbalance", without="same-work-spread"),
+    Case(name="slow-input", finding="straggler-rank", without="balanced"),
+    Case(name="balanced", finding=None, without=None),
+)
+
+
+def runs(ranks: int, batch: int) -> dict[str, list[str]]:
+    """Arguments of the training script by run."""
+    more = round(batch * MORE_WORK)
+    spread = round((batch * (ranks - 1) + more) / ranks)
+    return {
+        "more-work": ["--batch", str(batch), "--last-batch", str(more)],
+        "same-work-spread": ["--batch", str(spread)],
+        "slow-input": ["--batch", str(batch), "--last-delay-ms", str(DELAY_MS)],
+        "balanced": ["--batch", str(batch)],
+    }
+
+
+def record(folder: Path, ranks: int, device: str, batch: int) -> None:
+    for name, arguments in runs(ranks, batch).items():
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [
+            *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(port)),
+            *("-m", "collect", "--out", str(folder / name), "--"),
+            *(str(ROOT / "benchmarks" / "imbalance_train.py"), "--device", device, *arguments),
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        )
+        print(f"{name}: exit {done.returncode}", *done.stderr.splitlines()[-1:], flush=True)
+
+
+def step_ms(folder: Path) -> float:
+    """Mean unprofiled step over all ranks."""
+    steps = [json.loads(line) for log in folder.glob("steps.*.jsonl") for line in log.read_text().splitlines()]
+    return statistics.fmean(step["dur_ns"] for step in steps if step["phase"] == "baseline") / 1e6
+
+
+def check(folder: Path) -> bool:
+    holds = True
+    for case in CASES:
+        done = subprocess.run(
+            [sys.executable, "-m", "analyze", "report", str(folder / case.name), "--json"],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        report = json.loads(done.stdout)
+        blamed = [finding for finding in report["findings"] if finding["id"] in BLAMING]
+        last = max(one["rank"] for one in report["ranks"])
+        if case.finding is None:
+            right = not blamed
+            line = "nobody is blamed" if right else f"blames {blamed[0]['message']}"
+        else:
+            found = [finding for finding in blamed if finding["id"] == case.finding and finding["rank"] == last]
+            now = report["summary"]["step_time_ms"]["mean"]
+            predicted = now - (found[0]["step_saving_ms"] if found else 0.0)
+            measured = step_ms(folder / str(case.without))
+            error = predicted / measured - 1
+            right = bool(found) and blamed[0]["id"] == case.finding and abs(error) <= WORST_ERROR
+            line = (
+                f"{case.finding} {'found' if found else 'MISSED'}; {now:.2f} ms, predicted without it {predicted:.2f}, "
+                f"measured {measured:.2f} ({error:+.1%})"
+            )
+        holds &= right
+        print(f"{'ok  ' if right else 'MISS'} {case.name:12s} {line}", flush=True)
+    return holds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["record", "check"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--batch", type=int, default=BATCH)
+    given = parser.parse_args()
+    if given.what == "record":
+        record(given.folder, given.ranks, given.device, given.batch)
+    else:
+        sys.exit(not check(given.folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Trains a small network on several ranks over gloo; the last rank may have more work, or slower input."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+import torch
+from torch import distributed, nn
+
+WIDTH = 512
+LAYERS = 6
+STEPS = 110
+
+
+class Samples(torch.utils.data.Dataset[torch.Tensor]):
+    """Random vectors, each of which takes a while to load."""
+
+    def __init__(self, count: int, delay_s: float) -> None:
+        self.count, self.delay_s = count, delay_s
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if self.delay_s:
+            time.sleep(self.delay_s)
+        return torch.full((WIDTH,), 1.0 / (index + 1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--last-batch", type=int, help="batch of the last rank")
+    parser.add_argument("--last-delay-ms", type=float, default=0.0, help="what a batch takes longer to load on the last rank")
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    distributed.init_process_group("gloo")
+    last = distributed.get_rank() == distributed.get_world_size() - 1
+    batch = given.last_batch if last and given.last_batch else given.batch
+    delay_s = given.last_delay_ms / 1e3 / batch if last else 0.0
+    loader = torch.utils.data.DataLoader(Samples(batch * (STEPS + 1), delay_s), batch_size=batch)
+    device = torch.device(given.device)
+    layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers).to(device), bucket_cap_mb=2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for samples in loader:
+        optimizer.zero_grad()
+        model(samples.to(device)).square().mean().backward()
+        optimizer.step()
+    distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    # a launcher sets these; alone, this is a world of one
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    main()
