@@ -1,6 +1,7 @@
 """Does a fix give back what the diagnosis predicts? Records each planted fault and its fix, diagnoses, measures, compares.
 
 Run from the project's root:  python -m benchmarks.verify_savings [--out DIR] [--only NAME ...] [--rounds 4]
+                              python -m benchmarks.verify_savings --again RESULTS.json --runs DIR [--out DIR]
 Needs torch; takes the GPU faults where there is a GPU and the CPU ones always. Step times are measured unprofiled in
 interleaved rounds; the recordings are stepscope's own. A prediction inside the rounds' range has error 0, else its distance
 to the nearest end. Writes verify_savings.<device>.md and .json to the output folder.
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from benchmarks.faults.fault import Fault, Loop
 
 WARM_UP_STEPS, GROUP_STEPS, MIN_GROUPS, MAX_GROUPS, ROUND_S = 5, 5, 3, 12, 1.0
+AGAIN = (
+    "Recorded and measured in one session on the device; diagnosed again afterwards, from those recordings, by the version "
+    "beside which this file lies.\n\n"
+)
 #: a recording that has not ended by then is cut: the windows are long past
 MAX_RECORDED_STEPS = 400
 
@@ -57,7 +62,11 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=None, help="keep the recordings here")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--again", type=Path, help="diagnose the kept recordings of these results once more; measure nothing")
     arguments = parser.parse_args()
+    if arguments.again:
+        _judge_again(json.loads(arguments.again.read_text(encoding="utf-8")), arguments.runs, arguments.out)
+        return
     faults: list[Fault] = list(on_cpu.FAULTS)
     if torch.cuda.is_available():
         from benchmarks.faults import on_gpu  # noqa: PLC0415 - allocates on import where there is no GPU to allocate on
@@ -83,6 +92,24 @@ def _verify(fault: Fault, rounds: int, runs: Path) -> Result:
             if turn == rounds // 2:
                 folders[fixed] = _record(fault, fixed, runs / f"{fault.name}.{'fixed' if fixed else 'bad'}")
     return _judge(fault, measured, folders)
+
+
+def _judge_again(document: dict[str, Any], runs: Path, out: Path) -> None:
+    """Results with the measurements of an earlier run and today's diagnosis of its recordings."""
+    from benchmarks.faults import on_gpu  # noqa: PLC0415 - only where there are recordings of a GPU
+
+    faults = {fault.name: fault for fault in (*on_gpu.FAULTS, *on_cpu.FAULTS)}
+    results = []
+    for old in document["results"]:
+        measured = {
+            False: old.get("rounds_before_ms") or [old["before_ms"]],
+            True: old.get("rounds_after_ms") or [old["after_ms"]],
+        }
+        folders = {fixed: runs / f"{old['name']}.{'fixed' if fixed else 'bad'}" for fixed in (False, True)}
+        results.append(_judge(faults[old["name"]], measured, folders))
+        print(_row(results[-1]), flush=True)
+    _write(results, document["device"], out, document["torch"], AGAIN)
+    print(_summary(results))
 
 
 def _batches(loop: Loop) -> Any:
@@ -192,18 +219,18 @@ def _summary(results: list[Result]) -> str:
     )
 
 
-def _write(results: list[Result], device: str, out: Path) -> None:
+def _write(results: list[Result], device: str, out: Path, version: str = torch.__version__, note: str = "") -> None:
     out.mkdir(parents=True, exist_ok=True)
     name = "-".join(device.lower().split())
     head = (
-        f"# Predicted and measured savings on {device}, torch {torch.__version__}\n\n"
+        f"# Predicted and measured savings on {device}, torch {version}\n\n{note}"
         "| fault | found | named first | before, ms | predicted, ms (bounds) | measured after the fix, ms | error | covered "
         "| still claimed when fixed |\n"
         "|---|---|---|---|---|---|---|---|---|\n"
     )
     rows = "\n".join(_row(result) for result in results)
     (out / f"verify_savings.{name}.md").write_text(f"{head}{rows}\n\n{_summary(results)}\n", encoding="utf-8")
-    document = {"device": device, "torch": torch.__version__, "results": [asdict(result) for result in results]}
+    document = {"device": device, "torch": version, "results": [asdict(result) for result in results]}
     (out / f"verify_savings.{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
