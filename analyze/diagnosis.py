@@ -62,7 +62,11 @@ def diagnose(
     chosen = head_of(results, rank, all_ranks)
     head = _opened(chosen, stages, options, all_ranks)
     findings, notes, outcomes = _gather(head, several=len(results) > 1)
-    summary = replace(chosen.summary, after_all_fixes_ns=_after_all_fixes(head, findings))
+    after = _after_all_fixes(head, findings)
+    # fixes may overlap what the recorded step ran one after the other: then the device is busy for less of it
+    floor = chosen.summary.floor_ns
+    floor = floor if floor is None or after is None else min(floor, after)
+    summary = replace(chosen.summary, after_all_fixes_ns=after, floor_ns=floor)
     return Report(
         source=", ".join(given),
         summary=summary,

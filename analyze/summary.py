@@ -60,7 +60,7 @@ def summarise(workspace: Workspace, label: str) -> Summary:
     return Summary(
         label=str(manifest.get("label") or label),
         device=_device(info, manifest, has_device=_has_device_work(workspace)),
-        device_count=max(len(info.devices), 1) if _has_device_work(workspace) else 0,
+        device_count=_devices_used(workspace),
         versions={str(k): str(v) for k, v in (manifest.get("packages") or {}).items() if v is not None},
         batch_size=int(batch) if batch is not None else None,
         rank=workspace.get("rank") if _value(workspace, "rank") is not None else info.rank,
@@ -103,6 +103,12 @@ def _scaled(parts: dict[str, float], step_time: StepTime | None) -> dict[str, fl
     if step_time is None or measured == 0:
         return parts
     return {part: value * step_time.mean_ns / measured for part, value in parts.items()}
+
+
+def _devices_used(workspace: Workspace) -> int:
+    """Devices that this rank launched work on; a trace's header lists all of the host."""
+    kernels = _value(workspace, "kernels")
+    return 0 if kernels is None else max(int(kernels["device"].n_unique()), 1)
 
 
 def _has_device_work(workspace: Workspace) -> bool:

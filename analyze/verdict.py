@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analyze.findings.saving import ms_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,26 +19,26 @@ def verdict(summary: Summary, findings: Sequence[Finding], detectors: Mapping[st
     """The verdict; 'nothing worth fixing' is one like any other, and unknown is said."""
     if summary.step_time is None:
         return "No steps were found in this trace, so there is no step time to explain; whole-trace figures follow."
-    step_ms = summary.step_time.mean_ns / 1e6
+    step_ns = summary.step_time.mean_ns
     if not findings:
-        return _nothing(summary, step_ms)
+        return _nothing(summary, step_ns)
     top = findings[0]
     title = detectors[top.detector].title
-    saving = (top.step_saving_ns or 0) / 1e6
-    sentence = f"{title}: a fix gives back about {saving:.3g} of {step_ms:.3g} ms a step ({saving / step_ms:.0%})"
+    saving_ns = top.step_saving_ns or 0.0
+    sentence = f"{title}: a fix gives back about {ms_text(saving_ns)} of {ms_text(step_ns)} ms a step ({saving_ns / step_ns:.0%})"
     after = summary.after_all_fixes_ns
     if after is not None and len(findings) > 1 and after < summary.step_time.mean_ns - (top.step_saving_ns or 0) * 1.02:
-        sentence += f"; all fixes {after / 1e6:.3g} ms"
+        sentence += f"; all fixes {ms_text(after)} ms"
     return sentence + "."
 
 
-def _nothing(summary: Summary, step_ms: float) -> str:
+def _nothing(summary: Summary, step_ns: float) -> str:
     busy = summary.device_busy_fraction
     if busy is None:
-        return f"Nothing worth fixing was found in the {step_ms:.3g} ms step."
+        return f"Nothing worth fixing was found in the {ms_text(step_ns)} ms step."
     if busy >= BUSY_ENOUGH:
         return (
-            f"Nothing worth fixing: the device is busy {busy:.0%} of the {step_ms:.3g} ms step, "
+            f"Nothing worth fixing: the device is busy {busy:.0%} of the {ms_text(step_ns)} ms step, "
             "so only faster kernels or less work would help."
         )
-    return f"No single cause worth fixing was found, though the device is busy only {busy:.0%} of the {step_ms:.3g} ms step."
+    return f"No single cause worth fixing was found, though the device is busy only {busy:.0%} of the {ms_text(step_ns)} ms step."

@@ -12,14 +12,22 @@ if TYPE_CHECKING:
 
 #: a saving below this share of the step is within what two runs of the same script differ by
 MIN_STEP_SHARE = 0.02
+#: from here on three digits would be written with an exponent
+EXPONENT_FROM_MS = 999.5
 #: how far a replayed saving may be off either way, beside the recording's cost: host times of one machine differ by about
 #: 15 % from run to run
 REPLAY_SPREAD = 0.15
 
 
+def ms_text(ns: float) -> str:
+    """Milliseconds with three digits that matter and never an exponent: '0.0123', '12.3', '1,230'."""
+    ms = ns / 1e6
+    return f"{ms:,.0f}" if abs(ms) >= EXPONENT_FROM_MS else f"{ms:.3g}"
+
+
 def share_text(saving_ns: float, step_ns: float) -> str:
     """'12.3 ms (45 %) of every step'."""
-    return f"{saving_ns / 1e6:.3g} ms ({saving_ns / step_ns:.0%}) of every step"
+    return f"{ms_text(saving_ns)} ms ({saving_ns / step_ns:.0%}) of every step"
 
 
 def claim_less(finding: Finding, saving_ns: float, step_ns: float) -> Finding:
