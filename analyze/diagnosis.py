@@ -75,7 +75,12 @@ def diagnose(
         notes=notes,
         outcomes=outcomes,
         data_quality=pl.concat(
-            [schema.empty(schema.DATA_QUALITY), *(stage.data_quality for stage in stages), mixed_quality(results, all_ranks)]
+            [
+                schema.empty(schema.DATA_QUALITY),
+                *(stage.data_quality for stage in stages),
+                mixed_quality(results, all_ranks),
+                _coverage(head),
+            ]
         ),
         ranks=tuple(RankSummary(rank=r.rank, name=r.name, summary=r.summary) for r in results),
         set_aside=tuple(aside for stage in stages for aside in stage.set_aside),
@@ -84,6 +89,14 @@ def diagnose(
         next_steps=_next_steps(summary, findings, outcomes),
         table=head.workspace.frame,
     )
+
+
+def _coverage(head: _Head) -> pl.DataFrame:
+    """What the head's recording lacks, or could not be put together."""
+    try:
+        return head.workspace.frame("coverage")
+    except MissingData:
+        return schema.empty(schema.DATA_QUALITY)
 
 
 def _by_rank(stages: Sequence[StageResult]) -> list[RankResult]:
