@@ -136,14 +136,14 @@ def export(
 
 
 def explain(*, detector: str) -> None:
-    """Print what a finding means, how it is measured and how to fix it."""
-    from analyze import catalogue
+    """Print what a finding means, how it is measured, how to fix it, and a real one."""
+    from analyze import catalogue, examples
     from analyze.report import catalogue_text
 
     by_id = {one.id: one for one in catalogue()}
     if detector not in by_id:
         raise UnknownName(f"no detector {detector}{_close(detector, by_id)}; see stepscope detectors")
-    terminal.say_lines(list(catalogue_text.explanation(by_id[detector], terminal.width())))
+    terminal.say_lines(list(catalogue_text.explanation(by_id[detector], examples().get(detector), terminal.width())))
 
 
 def detectors() -> None:

@@ -309,6 +309,7 @@ def known_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyze, "catalogue", lambda: (LAUNCH_BOUND, PAGEABLE_COPY))
 
 
+    monkeypatch.setattr(analyze, "examples", dict)
 def test_detectors_lists_ids_and_titles(known_detectors: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["detectors"]) == 0
     assert capsys.readouterr().out == (
@@ -338,6 +339,9 @@ What to do, cheapest first
 
 Read more
    https://docs.pytorch.org/docs/stable/data.html#memory-pinning
+An example
+   None of the sample runs shows it.
+
 """
     )
 

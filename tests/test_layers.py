@@ -20,7 +20,7 @@ GROUND = tuple(
 MODEL = "analyze.findings.model"
 #: what each part may import of this project beside its own files; the longest matching name is a module's layer
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "analyze": ("analyze.diagnosis", "analyze.engine"),
+    "analyze": ("analyze.diagnosis", "analyze.engine", "analyze.findings.examples"),
     "analyze.errors": (),
     "analyze.scalars": (),
     "analyze.matching": (),

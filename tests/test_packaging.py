@@ -55,6 +55,10 @@ def test_the_wheel_holds_templates_and_icons(wheel: zipfile.ZipFile) -> None:
     assert {f"stepscope_app/{file.relative_to(ROOT)}" for file in (ROOT / "pages").rglob("*.svg")} <= names
 
 
+def test_the_wheel_holds_the_examples(wheel: zipfile.ZipFile) -> None:
+    assert "analyze/findings/examples.json" in wheel.namelist()
+
+
 def test_the_wheel_takes_no_common_name(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"analyze", "collect", "stepscope_app"}

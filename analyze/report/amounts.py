@@ -26,7 +26,12 @@ class Scale:
     @classmethod
     def of(cls, summary: Summary) -> Scale:
         """Scale for a report whose step takes this long."""
-        step_ms = summary.step_time.mean_ns / NS_PER_MS if summary.step_time else 10.0
+        return cls.of_step(summary.step_time.mean_ns if summary.step_time else 10 * NS_PER_MS)
+
+    @classmethod
+    def of_step(cls, step_ns: float) -> Scale:
+        """Scale for a step of this length."""
+        step_ms = step_ns / NS_PER_MS
         return cls(0 if step_ms >= 1000 else 1 if step_ms >= 10 else 2 if step_ms >= 1 else 3)  # noqa: PLR2004
 
     def ms(self, ns: float) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analyze.report import example_text
 from analyze.report.plain_text import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from analyze.findings.examples import Example
     from analyze.findings.model import Detector
     from analyze.report.headline import Line
     from analyze.schema import Column
@@ -22,8 +24,8 @@ def detector_list(detectors: Sequence[Detector]) -> list[Line]:
     return [((f"{detector.id:{size}}", "bold"), (f"  {detector.title}", "")) for detector in detectors]
 
 
-def explanation(detector: Detector, width: int) -> Iterator[Line]:
-    """Yield what a detector means, what it measures, and the remedies, cheapest first."""
+def explanation(detector: Detector, example: Example | None, width: int) -> Iterator[Line]:
+    """Yield what a detector means, what it measures, the remedies, cheapest first, and a real finding where there is one."""
     yield ((detector.id, "bold"), (f"  {detector.title}", ""))
     for title, text in (("What it means", detector.meaning), ("What is measured", detector.measured)):
         yield from _section(title)
@@ -34,8 +36,19 @@ def explanation(detector: Detector, width: int) -> Iterator[Line]:
             yield ((f"{INDENT}{index}. " if position == 0 else f"{INDENT}   ", ""), (line, ""))
         for line in remedy.code.splitlines():
             yield ((f"{INDENT}       ", ""), (line, "green"))
+    yield from _section("An example")
+    yield from _example(example, width)
     yield from _section("Read more")
     yield ((f"{INDENT}{detector.doc}", ""),)
+
+
+def _example(example: Example | None, width: int) -> Iterator[Line]:
+    if example is None:
+        yield from _paragraphs(example_text.NONE, width)
+        return
+    for sentence in example_text.sentences(example):
+        yield from _paragraphs(sentence, width)
+    yield ((f"{INDENT}    ", ""), (example_text.command(example), "green"))
 
 
 def _section(title: str) -> Iterator[Line]:

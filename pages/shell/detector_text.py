@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from analyze.report import example_text
 from pages.shell.markup import coded, safe
 
 if TYPE_CHECKING:
+    from analyze.findings.examples import Example
     from analyze.findings.model import Detector, Remedy
 
 BOX = "border:1px solid rgba(128,138,155,.35);border-radius:.4rem;padding:1rem 1.2rem;line-height:1.5"
@@ -23,8 +25,8 @@ def describes(detector: Detector, words: str) -> bool:
     return words in " ".join([detector.id, detector.title, detector.meaning, detector.measured, *remedies]).lower()
 
 
-def detector_text(detector: Detector) -> None:
-    """Show what a detector is about."""
+def detector_text(detector: Detector, example: Example | None) -> None:
+    """Show what a detector is about, and what it found on a sample run."""
     link = f'<a href="{safe(detector.doc)}" target="_blank" rel="noopener noreferrer">{safe(detector.doc)}</a>'
     pieces = [
         f'<h3 style="{TITLE}">{safe(detector.title)}</h3><div style="opacity:.7">{safe(detector.id)}</div>',
@@ -32,6 +34,7 @@ def detector_text(detector: Detector) -> None:
         f'<div style="{LABEL}">How it is measured</div><div>{coded(detector.measured)}</div>',
         f'<div style="{LABEL}">How to fix it, cheapest first</div>',
         *map(_remedy, detector.fix),
+        f'<div style="{LABEL}">An example</div>{_example(example)}',
         f'<div style="{LABEL}">Where it is documented</div><div style="overflow-wrap:anywhere">{link}</div>',
     ]
     st.html(f'<section style="{BOX}">{"".join(pieces)}</section>')
@@ -40,6 +43,13 @@ def detector_text(detector: Detector) -> None:
 def _remedy(remedy: Remedy) -> str:
     code = f'<pre style="{CODE}"><code>{_lines(remedy.code)}</code></pre>' if remedy.code else ""
     return f"<div>{coded(remedy.text)}</div>{code}"
+
+
+def _example(example: Example | None) -> str:
+    if example is None:
+        return f"<div>{safe(example_text.NONE)}</div>"
+    said = "".join(f'<div style="overflow-wrap:anywhere">{safe(sentence)}</div>' for sentence in example_text.sentences(example))
+    return f'{said}<pre style="{CODE}"><code>{safe(example_text.command(example))}</code></pre>'
 
 
 def _lines(code: str) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+import analyze
+from analyze.findings.examples import Example
 from tests import reports
 from tests.app import fakes
 from tests.app.conftest import PAGES, words
@@ -26,6 +28,18 @@ if TYPE_CHECKING:
 #: pages that need something to be open
 OF_A_REPORT = tuple(page for page in PAGES if page not in {"catalogue", "open"})
 HTML = "<img src=x onerror=alert(1)>"
+HOSTILE_EXAMPLE = Example(
+    run="sample_traces/faults/pageable",
+    label=HTML,
+    device="NVIDIA H200",
+    step_ms=40.0,
+    saving_ms=20.0,
+    low_ms=15.0,
+    high_ms=None,
+    basis="replayed",
+    message=HTML,
+    location=HTML,
+)
 
 
 def with_tables(report: Report, name: str = "gemm_kernel") -> Report:
@@ -180,6 +194,18 @@ def test_catalogue_tells_every_detector_and_finds_by_word(show: Show) -> None:
     assert "launch-bound" in everything
     assert "pageable-copy" in words(at)
     assert "launch-bound" not in words(at)
+
+
+def test_catalogue_shows_a_real_finding_where_a_sample_run_has_one(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyze, "examples", lambda: {"pageable-copy": HOSTILE_EXAMPLE})
+    at = show(None, "catalogue")
+    at.text_input[0].input("pageable-copy").run()
+    assert "Gives back 20.0 ms (15.0–?) of each step = 50%, replayed." in words(at)
+    assert "stepscope report sample_traces/faults/pageable" in words(at)
+    assert "<img" not in words(at)
+    at.text_input[0].input("gc-pause").run()
+    assert "None of the sample runs shows it." in words(at)
+    assert "Gives back" not in words(at)
 
 
 def test_a_profiled_step_time_can_be_corrected(show: Show) -> None:
