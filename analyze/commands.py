@@ -32,12 +32,13 @@ def report(
     force: bool,
     limits: list[tuple[str, int]],
     cache: bool,
+    dask: str | None,
 ) -> None:
     """Say why a step takes as long as it does and what each fix would give back."""
     target = html or perfetto
     if target is not None:
         _must_be_free(target, force)
-    found = _diagnose(paths, baseline_step_ms=baseline_step_ms, rank=rank, limits=limits, cache=cache)
+    found = _diagnose(paths, baseline_step_ms=baseline_step_ms, rank=rank, limits=limits, cache=cache, dask=dask)
     if json:
         from analyze.report import document
 
@@ -207,12 +208,13 @@ def _diagnose(
     cache: bool,
     rank: int | None = None,
     baseline_step_ms: float | None = None,
+    dask: str | None = None,
 ) -> Report:
     from analyze import diagnose
 
     paths = list(paths)
     _must_be_one_run(paths)
-    options = {"baseline_step_ms": baseline_step_ms, "rank": rank, "limits": _limits(dict(limits)), "cache": cache}
+    options = {"baseline_step_ms": baseline_step_ms, "rank": rank, "limits": _limits(dict(limits)), "cache": cache, "dask": dask}
     with terminal.progress() as progress:
         return diagnose(*(paths or [str(newest_run(RUNS))]), progress=progress, **options)
 

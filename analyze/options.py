@@ -79,6 +79,9 @@ def _report(parser: Parser) -> None:
     form.add_argument("--perfetto", type=Path, metavar="FILE", help="write a trace for ui.perfetto.dev")
     _force(parser)
     _reading(parser)
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="read the ranks on the workers of this Dask scheduler, which see the same files"
+    )
 
 
 def _compare(parser: Parser) -> None:

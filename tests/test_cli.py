@@ -71,10 +71,10 @@ def test_report_prints_the_answer(diagnosed: Any, capsys: pytest.CaptureFixture[
 
 
 def test_report_passes_its_options_on(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["report", "a.json", "b.json", "--baseline-step-ms", "68.4", "--rank", "3", "--no-cache"]
+    arguments = ["report", "a.json", "b.json", "--baseline-step-ms", "68.4", "--rank", "3", "--no-cache", "--dask", "tcp://host:8786"]
     assert cli.main(arguments) == 0
     assert diagnosed == [
-        (("a.json", "b.json"), {"baseline_step_ms": 68.4, "rank": 3, "progress": None, "limits": None, "cache": False})
+        (("a.json", "b.json"), {"baseline_step_ms": 68.4, "rank": 3, "progress": None, "limits": None, "cache": False, "dask": "tcp://host:8786"})
     ]
 
 
@@ -214,7 +214,9 @@ def test_every_command_has_its_grammar_and_its_function() -> None:
 def test_help_lists_the_commands_and_so_does_no_argument(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")][: len(options.COMMANDS)] == list(options.COMMANDS)
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")][: len(options.COMMANDS)] == list(
+        options.COMMANDS
+    )
     assert cli.main([]) == 0
     assert capsys.readouterr().out == out
 
@@ -307,9 +309,9 @@ def test_export_says_what_it_cannot_do(tables: None, capsys: pytest.CaptureFixtu
 @pytest.fixture
 def known_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyze, "catalogue", lambda: (LAUNCH_BOUND, PAGEABLE_COPY))
-
-
     monkeypatch.setattr(analyze, "examples", dict)
+
+
 def test_detectors_lists_ids_and_titles(known_detectors: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["detectors"]) == 0
     assert capsys.readouterr().out == (
@@ -337,11 +339,11 @@ What to do, cheapest first
    2. Do not wait for the copy
           images = images.to("cuda", non_blocking=True)
 
-Read more
-   https://docs.pytorch.org/docs/stable/data.html#memory-pinning
 An example
    None of the sample runs shows it.
 
+Read more
+   https://docs.pytorch.org/docs/stable/data.html#memory-pinning
 """
     )
 

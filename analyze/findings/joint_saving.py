@@ -35,7 +35,7 @@ def jointly_replayed(
     Ranks were played as recorded: the saving is brought to the step time that the report gives by its share of the step.
     """
     step_ns = replay.step_ns if replay is not None else joint.recorded_ns
-    if saving.ns < min_share * joint.step_ns or joint.recorded_ns > MOST_RECORDING_FACTOR * step_ns:
+    if saving.ns < min_share * joint.step_ns or joint.usual_ns > MOST_RECORDING_FACTOR * step_ns:
         return []
     scale = step_ns / joint.step_ns
     self_check = SURE - ERROR_WEIGHT * min(joint.error_fraction, MOST_ERROR)

@@ -27,7 +27,7 @@ def on_cluster(jobs: Sequence[Job], options: Options, address: str, report: _Rep
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as problem:
         raise InputError(f"--dask {address}: no scheduler answers there ({type(problem).__name__})") from problem
-    with client:
+    with client, client.as_current():
         futures = client.map(rank_results_or_reason, list(jobs), options=options, pure=False)
         number = {future.key: index for index, future in enumerate(futures)}
         results: list[StageResult | None] = [None] * len(jobs)

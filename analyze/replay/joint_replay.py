@@ -43,6 +43,8 @@ class JointReplay:
     steps: tuple[int, ...]
     #: recorded step time, mean over steps and ranks
     recorded_ns: float
+    #: and its median over steps: one step that was disturbed says little about the others
+    usual_ns: float
     #: parts of each rank's own time by name, ranks x steps
     parts: dict[str, Floats]
     #: per row: index of the rank, own clock at the arrival and where it went on, whether it was blocked, stream
@@ -174,6 +176,7 @@ def joint_replay(matched_collectives: pl.DataFrame, rank_steps: pl.DataFrame, ow
         ranks=tuple(ranks.to_list()),
         steps=tuple(steps.to_list()),
         recorded_ns=number(mine["step_ns"].mean()),
+        usual_ns=number(mine.group_by("step").agg(pl.col("step_ns").mean())["step_ns"].median()),
         parts={part: _table(mine, part) for part in PARTS},
         rank=index,
         arrives=arrives,

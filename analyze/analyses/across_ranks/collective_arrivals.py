@@ -29,7 +29,7 @@ COLUMNS = (
 START_SKEW_NS = 2_000_000
 #: if their first steps began this share of it apart,
 START_SHARE = 0.4
-#: and if later steps begin closer together, by this factor
+#: and if later steps begin closer together, and their first collectives wait less, by this factor
 LATER_FACTOR = 0.5
 
 
@@ -65,8 +65,15 @@ def _spoilt_by_start(split: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     begun = steps.group_by("step").agg(apart=pl.col("start_ns").max() - pl.col("start_ns").min()).sort("step")
     begun = begun.join(split.select("step"), on="step", how="semi")
     first_apart, later = begun["apart"][0], begun["apart"][1:].median()
-    skews = split.group_by("match", "group").agg(skew=pl.col("wait_ns").max()).sort("match")
-    first = skews.group_by("group").agg(pl.col("match").first(), pl.col("skew").first())
+    skews = split.group_by("match", "group", "step").agg(skew=pl.col("wait_ns").max()).sort("match")
+    firsts = skews.unique(["group", "step"], keep="first", maintain_order=True)
+    usual = pl.col("skew").slice(1).median().fill_null(0)
+    first = firsts.group_by("group").agg(pl.col("match").first(), usual=usual, skew=pl.col("skew").first())
     closer_later = later is None or number(later) < LATER_FACTOR * first_apart
-    spoilt = first.filter(pl.col("skew") > START_SKEW_NS, first_apart > START_SHARE * pl.col("skew"), pl.lit(closer_later))
+    spoilt = first.filter(
+        pl.col("skew") > START_SKEW_NS,
+        first_apart > START_SHARE * pl.col("skew"),
+        pl.col("usual") < LATER_FACTOR * pl.col("skew"),
+        pl.lit(closer_later),
+    )
     return split.select(pl.col("match").is_in(spoilt["match"].implode())).to_series()

@@ -58,10 +58,13 @@ def rank_clocks(matched_collectives: pl.DataFrame) -> pl.DataFrame:
     drift = np.zeros(ranks.len())
     left = _residuals(relative - offset[rank], match)
     elapsed = (end - begin[rank]).astype(np.float64)
-    for one in range(1, ranks.len()):
+    moved = np.zeros(ranks.len())
+    for one in range(ranks.len()):
         mine = rank == one
         drift[one] = _drift(elapsed[mine], left[mine])
-        offset[one] += float(np.median(left[mine] - drift[one] * elapsed[mine])) if drift[one] else 0.0
+        moved[one] = float(np.median(left[mine] - drift[one] * elapsed[mine])) if drift[one] else 0.0
+    # each was held against the middle of all: the lowest rank's clock is the one that counts
+    drift, offset = drift - drift[0], offset + moved - moved[0]
     left = _residuals(relative - offset[rank] - drift[rank] * elapsed, match)
     spread = [float(np.median(np.abs(left[rank == one]))) if (rank == one).any() else None for one in range(ranks.len())]
     return pl.DataFrame(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DETECTOR = Detector(
     id="data-parallel-instead-of-ddp",
-    title="nn.DataParallel copies the model to every GPU in each step",
+    title="DataParallel copies the model to every GPU in each step",
     meaning=(
         "One process scatters the batch, copies all parameters to every device, runs them from Python threads that share one "
         "lock, and gathers outputs and gradients on the first device. DistributedDataParallel keeps a copy of the model "

@@ -1,0 +1,72 @@
+"""A rank is slow by its own part of the step, in what it loses most, if that clears the noise."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from analyze.analyses.across_ranks.lateness import lateness, others_median
+from analyze.errors import MissingData
+from tests.rank_sets import training
+
+US = 1_000
+
+
+def _steps(*, noise=0.0, steps=6, **parts):
+    """The same parts in every step, the first of them up and down by noise."""
+    first = next(iter(parts))
+    return [parts | {first: parts[first] + noise * (1 if step % 2 else -1)} for step in range(steps)]
+
+
+def _late(parts, **more):
+    return training(parts, **more).frame("lateness")
+
+
+def test_the_median_of_the_others_leaves_a_rank_out():
+    frame = pl.DataFrame({"step": [0] * 4, "rank": [0, 1, 2, 3], "own": [10, 20, 30, 100]})
+    assert frame.select(others_median("own")).to_series().to_list() == [30, 30, 20, 20]
+    two = pl.DataFrame({"step": [0, 0], "own": [7, 9]})
+    assert two.select(others_median("own")).to_series().to_list() == [9, 7]
+
+
+@pytest.mark.parametrize("cause", ["input_wait", "gc", "host", "compute", "copy"])
+def test_a_slow_rank_is_named_with_its_cause(cause: str):
+    usual = {"input_wait": 50.0, "gc": 1.0, "host": 100.0, "compute": 800.0, "copy": 20.0}
+    slow = usual | {cause: usual[cause] + 400.0}
+    found = _late({0: _steps(**usual), 1: _steps(**usual), 2: _steps(**slow)})
+    assert found.row(0, named=True) | {"noise_ns": None} == {
+        "rank": 2, "own_ns": 1_371.0 * US, "excess_ns": 400.0 * US, "noise_ns": None, "significant": True, "cause": cause,
+        "cause_ns": 400.0 * US, "last_fraction": 1.0, "caused_wait_ns": 400.0 * US, "waits_ns": 0.0,
+    }  # fmt: skip
+    assert found["significant"].to_list() == [True, False, False]
+
+
+def test_a_difference_within_the_noise_blames_nobody():
+    found = _late({0: _steps(compute=1_000.0, noise=150.0), 1: _steps(compute=1_100.0, noise=-150.0)})
+    assert not found["significant"].any()
+
+
+def test_a_small_difference_blames_nobody_however_steady():
+    assert not _late({0: _steps(compute=1_000.0), 1: _steps(compute=1_020.0)})["significant"].any()
+
+
+def test_one_step_needs_a_large_difference():
+    assert not _late({0: _steps(compute=1_000.0, steps=1), 1: _steps(compute=1_080.0, steps=1)})["significant"].any()
+    found = _late({0: _steps(compute=1_000.0, steps=1), 1: _steps(compute=1_500.0, steps=1)})
+    assert found.select("rank", "significant", "noise_ns").row(0) == (1, True, None)
+
+
+def test_one_disturbed_step_is_not_a_habit():
+    disturbed = [{"compute": 1_000.0}] * 5 + [{"compute": 9_000.0}]
+    assert not _late({0: [{"compute": 1_000.0}] * 6, 1: disturbed})["significant"].any()
+
+
+def test_waits_while_recording_began_count_for_nothing():
+    steps = _steps(compute=1_000.0)
+    found = _late({0: steps, 1: steps}, begin={1: 20_000.0})
+    assert found["caused_wait_ns"].to_list() == [0.0, 0.0]
+
+
+def test_one_rank_is_compared_with_none():
+    with pytest.raises(MissingData, match="only one rank"):
+        lateness(training({0: _steps(compute=1.0)}).frame("rank_steps"))
