@@ -24,7 +24,7 @@ def heaviest_operators(kernels: pl.DataFrame, steps: int) -> pl.DataFrame:
             start_ns=pl.col("start_ns").first(),
             op_id=pl.col("op_id").first(),
         )
-        .sort("dur_per_step_ns", descending=True)
+        .sort("dur_per_step_ns", descending=True, maintain_order=True)
         .head(MOST_ROWS)
     )
 

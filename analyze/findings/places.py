@@ -29,7 +29,11 @@ def busiest_place(op_ids: pl.Series, cpu_ops: pl.DataFrame | None, op_sources: p
     if cpu_ops is None or op_ids.drop_nulls().is_empty():
         return None
     mine = cpu_ops.filter(pl.col("id").is_in(op_ids.drop_nulls().to_list()))
-    names = mine.group_by("name").agg(pl.len(), pl.col("id").first()).sort("len", descending=True)
+    names = (
+        mine.group_by("name", maintain_order=True)
+        .agg(pl.len(), pl.col("id").first())
+        .sort("len", descending=True, maintain_order=True)
+    )
     if names.is_empty():
         return None
     line = _source(int(names["id"][0]), op_sources)
@@ -42,7 +46,11 @@ def costliest_place(costs: pl.DataFrame, cpu_ops: pl.DataFrame | None, op_source
     known = with_places(costs.drop_nulls("op_id"), cpu_ops, op_sources).drop_nulls("op")
     if known.is_empty():
         return None
-    summed = known.group_by("source", "op").agg(pl.col("cost_ns").sum()).sort("cost_ns", "op", descending=True)
+    summed = (
+        known.group_by("source", "op", maintain_order=True)
+        .agg(pl.col("cost_ns").sum())
+        .sort("cost_ns", "op", descending=True, maintain_order=True)
+    )
     line, name, cost = summed.row(0)
     place = " · ".join(part for part in (line, name) if part)
     return f"{place} ({cost / max(costs['cost_ns'].sum(), 1):.0%} of {of})" if summed.height > 1 else place

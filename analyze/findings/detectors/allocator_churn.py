@@ -68,7 +68,9 @@ def detect(
         ),
         location=busiest_place(in_window["op_id"], cpu_ops, op_sources),
         evidence=with_places(
-            in_window.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "op_id").head(50),
+            in_window.sort("dur_ns", descending=True, maintain_order=True)
+            .select("step", "name", "start_ns", "dur_ns", "op_id")
+            .head(50),
             cpu_ops,
             op_sources,
         ),

@@ -62,7 +62,9 @@ def detect(cpu_ops: pl.DataFrame, kernels: pl.DataFrame, replay: Replay | None =
         f"One process drives {devices} GPUs through nn.DataParallel: scattering the batch, copying the model and gathering take "
         f"{spent / 1e6:.3g} ms of host time a step"
     )
-    evidence = mine.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "thread").head(50)
+    evidence = (
+        mine.sort("dur_ns", descending=True, maintain_order=True).select("step", "name", "start_ns", "dur_ns", "thread").head(50)
+    )
     found: list[Finding] = []
     if replay is not None:
         regions = of_frame(mine)

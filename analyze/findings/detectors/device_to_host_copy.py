@@ -83,7 +83,9 @@ def detect(
             f"({copy_ms:.3g} ms), and the host then works {after_ms:.3g} ms before it launches again; kept on the GPU this would "
             "give back {saving}."
         ),
-        location=place_of_copy(runs.sort("bytes", descending=True)["first_copy_id"][0], copies, cpu_ops, op_sources),
-        evidence=runs_with_places(runs.sort("bytes", descending=True).head(50), copies, cpu_ops, op_sources),
+        location=place_of_copy(
+            runs.sort("bytes", descending=True, maintain_order=True)["first_copy_id"][0], copies, cpu_ops, op_sources
+        ),
+        evidence=runs_with_places(runs.sort("bytes", descending=True, maintain_order=True).head(50), copies, cpu_ops, op_sources),
         thresholds={"min_bytes": MIN_BYTES, "max_copies_in_run": MAX_COPIES_IN_RUN},
     )

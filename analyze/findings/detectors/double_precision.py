@@ -153,9 +153,9 @@ def _on_host(
         )
     )
     heaviest = (
-        own.group_by("name", "input_shapes")
+        own.group_by("name", "input_shapes", maintain_order=True)
         .agg(self_per_step_ns=pl.col("self_ns").sum() / steps, calls_per_step=pl.len() / steps, op_id=pl.col("id").first())
-        .sort("self_per_step_ns", descending=True)
+        .sort("self_per_step_ns", descending=True, maintain_order=True)
     )
     return modelled(
         DETECTOR.id,

@@ -102,7 +102,7 @@ def _of_one(collective_calls: pl.DataFrame, step_time: pl.DataFrame, replay: Rep
     profiled = number(step_time.filter("profiled")["step_ns"].mean())
     step_ns = replay.step_ns if replay is not None else profiled
     blocked, transfer = (number(split[name].sum()) / steps for name in ("blocked_ns", "transfer_ns"))
-    worst = split.sort("blocked_ns", descending=True)
+    worst = split.sort("blocked_ns", descending=True, maintain_order=True)
     return modelled(
         DETECTOR.id,
         step_ns,

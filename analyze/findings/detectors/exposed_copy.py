@@ -61,7 +61,7 @@ def detect(
     if pinned.is_empty():
         return []
     bare = total(subtract(of_frame(pinned), of_frame(kernels)))
-    largest = pinned.sort("bytes", descending=True).row(0, named=True)
+    largest = pinned.sort("bytes", descending=True, maintain_order=True).row(0, named=True)
     moved = number(pinned["bytes"].sum())
     rate = moved / max(number(pinned["dur_ns"].sum()), 1.0)
     return replayed(
@@ -77,7 +77,7 @@ def detect(
         ),
         location=place_of(largest["op_id"], cpu_ops, op_sources),
         evidence=with_places(
-            pinned.sort("dur_ns", descending=True)
+            pinned.sort("dur_ns", descending=True, maintain_order=True)
             .select("step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id")
             .head(50),
             cpu_ops,

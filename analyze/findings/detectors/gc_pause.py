@@ -65,6 +65,8 @@ def detect(replay: Replay, annotations: pl.DataFrame, manifest: Mapping[str, Any
             "them the step would give back {saving}."
         ),
         location="Python's garbage collector",
-        evidence=pauses.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns").head(50),
+        evidence=pauses.sort("dur_ns", descending=True, maintain_order=True)
+        .select("step", "name", "start_ns", "dur_ns")
+        .head(50),
         thresholds={"min_share": MIN_SHARE},
     )

@@ -78,7 +78,9 @@ def detect(
         high_ns=wait,
         min_share=MIN_SHARE,
         message=f"The loop waits {wait / 1e6:.3g} ms for each batch; with input ready it would save {{saving}}.",
-        evidence=logged.select("step", "step_ns", "input_wait_ns").sort("input_wait_ns", descending=True).head(50),
+        evidence=logged.select("step", "step_ns", "input_wait_ns")
+        .sort("input_wait_ns", descending=True, maintain_order=True)
+        .head(50),
         thresholds={"min_share": MIN_SHARE},
         location="the loader's next()",
     )
@@ -109,7 +111,9 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
             "give back {saving}."
         ),
         location="the loader's next()",
-        evidence=inside.sort("dur_ns", descending=True).select("step", "start_ns", "dur_ns", "loads_itself").head(50),
+        evidence=inside.sort("dur_ns", descending=True, maintain_order=True)
+        .select("step", "start_ns", "dur_ns", "loads_itself")
+        .head(50),
         thresholds={"min_share": MIN_SHARE, "workers": float(_workers(manifest)[1])},
     )
     sized = [_sized(finding, replay, logged_wait, recorded) for finding in found]

@@ -81,7 +81,11 @@ def detect(
     joining = _joining(runs, launches, op_roots)
     steps = replay.program.steps
     count, moved = number(runs["count"].sum()) / steps, number(runs["bytes"].sum()) / steps
-    direction = runs.group_by("direction").agg(pl.col("count").sum()).sort("count", descending=True)["direction"][0]
+    direction = (
+        runs.group_by("direction", maintain_order=True)
+        .agg(pl.col("count").sum())
+        .sort("count", descending=True, maintain_order=True)["direction"][0]
+    )
     return replayed(
         DETECTOR.id,
         replay,
@@ -92,8 +96,10 @@ def detect(
             f"{count:,.0f} {direction} copies a step move {moved / 1e6:.3g} MB in all, {moved / count / 1e3:.3g} kB each; "
             "packed into one they would give back {saving}."
         ),
-        location=place_of_copy(runs.sort("count", descending=True)["first_copy_id"][0], copies, cpu_ops, op_sources),
-        evidence=runs_with_places(runs.sort("count", descending=True).head(50), copies, cpu_ops, op_sources),
+        location=place_of_copy(
+            runs.sort("count", descending=True, maintain_order=True)["first_copy_id"][0], copies, cpu_ops, op_sources
+        ),
+        evidence=runs_with_places(runs.sort("count", descending=True, maintain_order=True).head(50), copies, cpu_ops, op_sources),
         thresholds={"min_copies_in_run": MIN_COPIES_IN_RUN, "max_mean_bytes": MAX_MEAN_BYTES},
     )
 

@@ -71,7 +71,7 @@ def detect(
         loops = _outside(loops, input_wait)
     if loops.is_empty():
         return []
-    largest = loops.sort("dur_ns", descending=True).row(0, named=True)
+    largest = loops.sort("dur_ns", descending=True, maintain_order=True).row(0, named=True)
     per_step = number((loops["repeats"] * loops["period"]).sum()) / replay.program.steps
     return replayed(
         DETECTOR.id,
@@ -84,7 +84,7 @@ def detect(
             "operators a step; on whole tensors they would give back {saving}."
         ),
         location=place_of(largest["first_op_id"], cpu_ops, op_sources),
-        evidence=loops.sort("dur_ns", descending=True).head(50),
+        evidence=loops.sort("dur_ns", descending=True, maintain_order=True).head(50),
         thresholds={"max_mean_kernel_ns": MAX_MEAN_KERNEL_NS, "min_launches": MIN_LAUNCHES},
     )
 

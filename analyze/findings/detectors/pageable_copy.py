@@ -81,7 +81,7 @@ def detect(
         combine(with_work_duration(*_durations(pageable, rate)), without_waits(waits, cost_ns=ASYNC_CALL_NS)) for rate in rates
     ]
     steps = replay.program.steps
-    worst = pageable.sort("dur_ns", descending=True).row(0, named=True)
+    worst = pageable.sort("dur_ns", descending=True, maintain_order=True).row(0, named=True)
     moved = number(pageable["bytes"].sum())
     reached = moved / max(number(pageable["dur_ns"].sum()), 1.0)
     return replayed(
@@ -98,7 +98,7 @@ def detect(
         ),
         location=place_of(worst["op_id"], cpu_ops, op_sources),
         evidence=with_places(
-            pageable.sort("dur_ns", descending=True)
+            pageable.sort("dur_ns", descending=True, maintain_order=True)
             .select("step", "device", "stream", "start_ns", "dur_ns", "bytes", "op_id")
             .head(50),
             cpu_ops,

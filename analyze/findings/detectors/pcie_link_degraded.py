@@ -57,7 +57,7 @@ def detect(copies: pl.DataFrame, host_link: pl.DataFrame) -> list[Finding]:
     ).with_columns(bytes_per_s=pl.col("bytes") / pl.col("dur_ns") * 1e9)
     if pinned.height < MIN_COPIES:
         raise MissingData("too few large copies from pinned memory to see the link's rate")
-    fastest = pinned.sort("bytes_per_s", descending=True).row(0, named=True)
+    fastest = pinned.sort("bytes_per_s", descending=True, maintain_order=True).row(0, named=True)
     if fastest["bytes_per_s"] >= MAX_RATE_SHARE * link:
         return []
     return [
@@ -71,7 +71,7 @@ def detect(copies: pl.DataFrame, host_link: pl.DataFrame) -> list[Finding]:
             confidence=0.6,
             severity=Severity.MEDIUM,
             location=f"device {fastest['device']}",
-            evidence=pinned.sort("bytes_per_s", descending=True)
+            evidence=pinned.sort("bytes_per_s", descending=True, maintain_order=True)
             .select("step", "device", "stream", "direction", "start_ns", "dur_ns", "bytes", "bytes_per_s")
             .head(50),
             thresholds={"large_copy_bytes": LARGE_COPY_BYTES, "max_rate_share": MAX_RATE_SHARE},

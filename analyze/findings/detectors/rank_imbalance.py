@@ -82,7 +82,7 @@ def _take_turns(rank_steps: pl.DataFrame) -> bool:
 
 def _above_mean(rank_steps: pl.DataFrame) -> float:
     """How far the fullest rank lies above the mean, averaged over steps."""
-    each = rank_steps.group_by("step").agg(over=pl.col("compute_ns").max() - pl.col("compute_ns").mean())
+    each = rank_steps.group_by("step", maintain_order=True).agg(over=pl.col("compute_ns").max() - pl.col("compute_ns").mean())
     return number(each["over"].mean())
 
 

@@ -63,7 +63,7 @@ def detect(replay: Replay, steps: pl.DataFrame, annotations: pl.DataFrame, cpu_o
     )
     if compiling.is_empty():
         return []
-    evidence = compiling.sort("dur_ns", descending=True).head(50)
+    evidence = compiling.sort("dur_ns", descending=True, maintain_order=True).head(50)
     location = str(evidence["name"][0])
     longest = number(compiling["dur_ns"].max()) / 1e6
     affected = compiling["step"].n_unique()

@@ -58,7 +58,7 @@ def detect(collective_calls: pl.DataFrame, step_time: pl.DataFrame, replay: Repl
     steps = collective_calls["step"].n_unique()
     fastest = sized.with_columns(fastest_ns=pl.col("dur_ns").min().over("group", "kind", "bytes"))
     small = fastest.filter(pl.col("bytes") < SMALL_BYTES).with_columns(cost_ns=pl.min_horizontal("blocked_ns", "fastest_ns"))
-    joined = small.group_by("group", "kind").agg(
+    joined = small.group_by("group", "kind", maintain_order=True).agg(
         calls=pl.len() / steps,
         bytes_per_step=pl.col("bytes").sum() / steps,
         cost_ns=pl.col("cost_ns").sum() / steps,

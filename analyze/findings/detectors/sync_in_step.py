@@ -75,7 +75,7 @@ def detect(
         roots = op_roots.join(reads.select(id="op_id").drop_nulls(), on="id", how="semi")
         unread = combine(waiting, without_host_regions(of_frame(roots)))
     blocked_ms = number(waits["dur_ns"].sum()) / replay.program.steps / 1e6
-    names = waits.group_by("name").agg(pl.len()).sort("len", descending=True)
+    names = waits.group_by("name", maintain_order=True).agg(pl.len()).sort("len", descending=True, maintain_order=True)
     return replayed(
         DETECTOR.id,
         replay,
@@ -88,7 +88,9 @@ def detect(
         ),
         location=busiest_place(waits["op_id"], cpu_ops, op_sources),
         evidence=with_places(
-            waits.sort("dur_ns", descending=True).select("step", "name", "start_ns", "dur_ns", "op_id").head(50),
+            waits.sort("dur_ns", descending=True, maintain_order=True)
+            .select("step", "name", "start_ns", "dur_ns", "op_id")
+            .head(50),
             cpu_ops,
             op_sources,
         ),

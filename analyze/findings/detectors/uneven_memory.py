@@ -44,7 +44,7 @@ def detect(rank_states: pl.DataFrame) -> list[Finding]:
     known = rank_states.drop_nulls(["memory_ratio", "peak_bytes"])
     if known.height < 2:  # noqa: PLR2004 - two make a comparison
         raise MissingData("how much memory each rank uses was not recorded")
-    row = known.sort("peak_bytes", descending=True).row(0, named=True)
+    row = known.sort("peak_bytes", descending=True, maintain_order=True).row(0, named=True)
     total = row["memory_total_bytes"]
     used = row["peak_bytes"] / total if total else None
     if row["memory_ratio"] < MIN_MEMORY_RATIO or (used is not None and used < MIN_USED_SHARE):

@@ -99,7 +99,9 @@ def _within(rows: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 
 def _parameters(cpu_ops: pl.DataFrame, calls: pl.DataFrame) -> float:
     """Parameters updated per call: how often the median of the update's operators runs."""
-    counts = _within(cpu_ops.filter(pl.col("depth") <= 1), calls).group_by("name").len()["len"] / calls.height
+    counts = (
+        _within(cpu_ops.filter(pl.col("depth") <= 1), calls).group_by("name", maintain_order=True).len()["len"] / calls.height
+    )
     often = counts.filter(counts >= number(counts.max() or 0.0) / 4)
     return number(often.median()) if not often.is_empty() else 1.0
 
