@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analyze.errors import MissingData
 from analyze.intervals import covered_per_window, intersect, merge, of_frame, subtract, union
 from analyze.schema import Column
 
@@ -39,6 +40,8 @@ def own_time(
 ) -> pl.DataFrame:
     """The first cycle's profiled steps; parts are disjoint, an instant belongs to the first that claims it."""
     steps = step_time.filter("profiled")
+    if steps.is_empty():
+        raise MissingData("the trace has no steps")
     steps = steps.filter(pl.col("cycle") == steps["cycle"].min()).sort("start_ns")
     start = steps["start_ns"].to_numpy()
     end = start + steps["step_ns"].to_numpy()

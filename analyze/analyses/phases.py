@@ -35,7 +35,9 @@ def phases(
     if annotations is not None:
         labelled = ~pl.col("on_device") & pl.col("name").cast(pl.String).str.contains(OPTIMIZER)
         optimizer = annotations.filter(labelled).select("start_ns", "dur_ns")
-    roots = op_roots.unique("root_id").select("root_id", "start_ns", "dur_ns", name=pl.col("root_name").cast(pl.String))
+    roots = op_roots.unique("root_id", maintain_order=True).select(
+        "root_id", "start_ns", "dur_ns", name=pl.col("root_name").cast(pl.String)
+    )
     named = _with_phase(roots, optimizer)
     start = steps["start_ns"].to_numpy()
     end = start + steps["dur_ns"].to_numpy()

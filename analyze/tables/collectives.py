@@ -29,6 +29,8 @@ ELEMENT_BYTES = {
 }  # fmt: skip
 #: host-side collectives as gloo, MPI or c10d operators name them
 HOST_COLLECTIVE = r"^(gloo|mpi|ucc|xccl):"
+#: host side of collectives that run on the device: its span is the call, not the collective
+DEVICE_COLLECTIVE_CALL = r"^(nccl|rccl|hccl|oneccl):|^c10d::"
 
 
 def collectives(
@@ -46,7 +48,7 @@ def collectives(
     if device.is_empty():
         device = _host_collectives(op_events, annotation_events)
     if device.is_empty():
-        raise MissingData("the trace holds no collectives")
+        raise MissingData(_why_none(op_events, annotation_events))
     name = pl.coalesce(
         pl.when(pl.col("collective_name").cast(pl.String).str.len_chars() > 0).then(pl.col("collective_name").cast(pl.String)),
         pl.col("name").cast(pl.String),
@@ -65,6 +67,14 @@ def collectives(
         .with_columns(sequence=pl.int_range(pl.len()).over("group", "kind").cast(pl.Int64))
     )
     return with_launch(labelled, launches).select(column.name for column in TABLES["collectives"])
+
+
+def _why_none(op_events: pl.LazyFrame, annotation_events: pl.LazyFrame) -> str:
+    on_host = annotation_events.filter(~pl.col("on_device").fill_null(value=False))
+    names = pl.concat([frame.select(pl.col("name").cast(pl.String)) for frame in (op_events, on_host)])
+    if names.filter(pl.col("name").str.contains(DEVICE_COLLECTIVE_CALL)).head(1).collect().is_empty():
+        return "the trace holds no collectives"
+    return "collectives are seen on the host only: the trace lacks their kernels"
 
 
 def _host_collectives(op_events: pl.LazyFrame, annotation_events: pl.LazyFrame) -> pl.DataFrame:
