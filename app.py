@@ -14,6 +14,7 @@ PAGES = (
     ("overview", "Overview", ":material/speed:"),
     ("findings", "Findings", ":material/search:"),
     ("timeline", "Timeline", ":material/view_timeline:"),
+    ("ranks", "Ranks", ":material/lan:"),
     ("telemetry", "Telemetry", ":material/monitoring:"),
     ("tables", "Tables", ":material/table:"),
     ("data_quality", "Data quality", ":material/fact_check:"),

@@ -177,12 +177,17 @@ def _replay(head: _Head) -> Replay | None:
 
 
 def _after_all_fixes(head: _Head, findings: Sequence[Finding]) -> float | None:
-    """Step time with all replayed fixes played together, not added; modelled ones are left out."""
+    """Step time with all replayed fixes played together, not added; modelled ones are left out.
+
+    What was played with all ranks is no edit of one: the larger of both is taken, as they may be about the same time.
+    """
     replay = _replay(head)
-    edits = [finding.edit for finding in findings if finding.edit is not None and finding.basis == "replayed"]
     if replay is None:
         return None
-    return replay.step_after(combine(*edits)) if edits else replay.step_ns
+    replayed = [finding for finding in findings if finding.basis == "replayed"]
+    edits = [finding.edit for finding in replayed if finding.edit is not None]
+    after = replay.step_after(combine(*edits)) if edits else replay.step_ns
+    return min([after, *(replay.step_ns - (finding.step_saving_ns or 0.0) for finding in replayed if finding.edit is None)])
 
 
 def _info(chosen: RankResult) -> TraceInfo:

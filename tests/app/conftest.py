@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 APP = Path(__file__).parents[2] / "app.py"
 OVERVIEW = "pages/overview.py"
-PAGES = ("overview", "findings", "timeline", "telemetry", "tables", "data_quality", "catalogue", "open")
+PAGES = ("overview", "findings", "timeline", "ranks", "telemetry", "tables", "data_quality", "catalogue", "open")
 
 
 @pytest.fixture

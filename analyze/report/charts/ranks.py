@@ -1,0 +1,117 @@
+"""Ranks beside one another: who was slow in which step, who came when, what waiting and transfer took, and one clock for all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analyze.report.charts.colours import PARTS
+from analyze.report.charts.panels import Figure, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LANE_PX, AXIS_PX, TOP_PX = 26, 56, 34
+#: charts grow with the ranks up to this height, then rows become thin
+MOST_PX = 900
+#: collectives whose arrivals are drawn; a browser stays quick with these
+COLLECTIVES = 400
+#: slow is warm, as everywhere else
+HEAT = [[0.0, "#3b7dd8"], [0.5, "#e7e2d3"], [1.0, "#d1495b"]]
+OWN, TRANSFER, WAIT = PARTS["compute"], PARTS["exposed_communication"], PARTS["idle_input_wait"]
+
+
+def step_heat(rank_steps: pl.DataFrame) -> Figure:
+    """Ranks x steps: each rank's own part of each step, in ms."""
+    wide = rank_steps.with_columns(own_ms=pl.col("own_ns") / 1e6).sort("step", "rank")
+    return _heat(wide, "step", "own_ms", "own part", [f"step {step}" for step in wide["step"].unique().sort()])
+
+
+def arrival_heat(collective_arrivals: pl.DataFrame) -> tuple[Figure, int]:
+    """Ranks x collectives: how long after the first each rank came, in ms; and how many are drawn, the most uneven."""
+    skew = collective_arrivals.group_by("match").agg(pl.col("wait_ns").max())
+    chosen = skew.top_k(COLLECTIVES, by="wait_ns").select("match")
+    drawn = collective_arrivals.join(chosen, on="match", how="semi").sort("match", "rank")
+    behind = drawn.with_columns(behind_ms=pl.col("behind_ns") / 1e6)
+    calls = drawn.unique("match", keep="first", maintain_order=True).select("step", "kind").rows()
+    names = [text(f"{kind}, step {step}") for step, kind in calls]
+    return _heat(behind, "match", "behind_ms", "behind the first", names), chosen.height
+
+
+def split_bars(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | None) -> Figure:
+    """Per rank and step, in ms: its own part, waiting for others, transfer; the three add up to the step."""
+    each = rank_steps.group_by("rank").agg(pl.col("own_ns").mean(), pl.col("blocked_ns").mean()).sort("rank")
+    waits = pl.DataFrame(schema={"rank": pl.Int64, "wait_ns": pl.Float64})
+    if collective_arrivals is not None:
+        steps = rank_steps["step"].n_unique()
+        waits = collective_arrivals.group_by("rank").agg(wait_ns=pl.col("exposed_wait_ns").sum() / steps)
+    waited = pl.min_horizontal(pl.col("wait_ns").fill_null(0.0), "blocked_ns")
+    parts = each.join(waits, on="rank", how="left", maintain_order="left").select(
+        "rank", own=pl.col("own_ns") / 1e6, wait=waited / 1e6, transfer=(pl.col("blocked_ns") - waited) / 1e6
+    )
+    lanes = _lanes(parts["rank"])
+    named = (("own", "own part", OWN), ("wait", "waiting for ranks", WAIT), ("transfer", "transfer", TRANSFER))
+    data = [
+        {"type": "bar", "orientation": "h", "y": lanes, "x": parts[column].to_list(), "name": title, "marker": {"color": colour},
+         "hovertemplate": "%{x:.3f} ms<extra>" + title + "</extra>"}
+        for column, title, colour in named
+    ]  # fmt: skip
+    layout = _layout(lanes, "ms a step") | {"barmode": "stack", "showlegend": True, "legend": _LEGEND}
+    return {"data": data, "layout": layout}
+
+
+def together(collective_arrivals: pl.DataFrame, step: int) -> Figure | None:
+    """One step of all ranks on one clock: every collective as waiting, then transfer; None where the step has none."""
+    mine = collective_arrivals.filter(pl.col("step") == step).sort("start_ns")
+    if mine.is_empty():
+        return None
+    begin = pl.col("start_ns") - mine["start_ns"].min()
+    spans = mine.select(
+        "rank", "kind", "wait_ns", "transfer_ns", wait_from=begin / 1e6, transfer_from=(begin + pl.col("wait_ns")) / 1e6
+    )
+    parts = (("wait_ns", "wait_from", "waiting for ranks", WAIT), ("transfer_ns", "transfer_from", "transfer", TRANSFER))
+    data = [
+        {"type": "bar", "orientation": "h", "y": _lanes(spans["rank"]), "base": spans[base].to_list(),
+         "x": (spans[length] / 1e6).to_list(), "name": title, "marker": {"color": colour, "line": {"width": 0}},
+         "customdata": [text(kind) for kind in spans["kind"]],
+         "hovertemplate": "%{customdata}<br>%{x:.3f} ms from %{base:.3f} ms<extra>" + title + "</extra>"}
+        for length, base, title, colour in parts
+    ]  # fmt: skip
+    layout = _layout(_lanes(spans["rank"].unique().sort()), "ms since the step's first collective began")
+    return {"data": data, "layout": layout | {"barmode": "overlay", "showlegend": True, "legend": _LEGEND}}
+
+
+_LEGEND = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+
+
+def _heat(frame: pl.DataFrame, across: str, value: str, title: str, names: Sequence[str]) -> Figure:
+    wide = frame.pivot(on=across, index="rank", values=value).sort("rank")
+    lanes = _lanes(wide["rank"])
+    data: list[dict[str, Any]] = [
+        {"type": "heatmap", "z": wide.drop("rank").rows(), "y": lanes, "x": list(range(len(names))), "colorscale": HEAT,
+         "customdata": [list(names)] * len(lanes), "colorbar": {"title": {"text": "ms"}, "thickness": 12},
+         "hovertemplate": "%{y}, %{customdata}<br>%{z:.3f} ms<extra>" + title + "</extra>"}
+    ]  # fmt: skip
+    layout = _layout(lanes, "")
+    layout["xaxis"] |= {"showticklabels": False, "fixedrange": False}
+    return {"data": data, "layout": layout}
+
+
+def _lanes(ranks: pl.Series) -> list[str]:
+    return [f"rank {rank}" for rank in ranks]
+
+
+def _layout(lanes: Sequence[str], title: str) -> dict[str, Any]:
+    return {
+        "height": min(TOP_PX + LANE_PX * max(len(lanes), 2) + AXIS_PX, MOST_PX),
+        "margin": {"l": 8, "r": 12, "t": TOP_PX, "b": AXIS_PX},
+        "xaxis": {"title": {"text": title}, "zeroline": False},
+        "yaxis": {
+            "type": "category",
+            "categoryarray": list(reversed(lanes)),
+            "categoryorder": "array",
+            "automargin": True,
+            "fixedrange": True,
+        },
+    }

@@ -1,0 +1,64 @@
+"""The ranks of a run beside one another: who is late, why, and what each waits for."""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from analyze.report.charts.ranks import arrival_heat, split_bars, step_heat, together
+from pages.shell.markup import line
+from pages.shell.opened import opened
+from pages.shell.table import show_table
+from pages.shell.telemetry_chart import CONFIG, frame_or_none
+
+it = opened()
+st.title("Ranks")
+steps, late = frame_or_none(it, "rank_steps"), frame_or_none(it, "lateness")
+if steps is None or steps.is_empty() or late is None:
+    line("Ranks are compared where a run has several: open the folder that holds the traces of all of them.")
+    st.stop()
+arrivals = frame_or_none(it, "collective_arrivals")
+st.subheader("Who is slow, and in what")
+show_table(
+    late.select(
+        "rank",
+        own_ms=pl.col("own_ns") / 1e6,
+        more_than_others_ms=pl.col("excess_ns") / 1e6,
+        noise_ms=pl.col("noise_ns") / 1e6,
+        beyond_noise="significant",
+        most_in="cause",
+        came_last=pl.col("last_fraction"),
+        waits_ms=pl.col("waits_ns") / 1e6,
+    )
+)
+st.subheader("A step of each rank: its own part, waiting, transfer")
+st.plotly_chart(split_bars(steps, arrivals), width="stretch", config=CONFIG, key="split")
+st.subheader("Ranks by steps: each rank's own part")
+line(
+    "A rank's own part is what it did while no collective held it up. A warm row is a slow rank, a warm cell a slow step.",
+    faint=True,
+)
+st.plotly_chart(step_heat(steps), width="stretch", config=CONFIG, key="steps")
+if arrivals is None or arrivals.is_empty():
+    line("The ranks have no collective in common, so there are no arrivals to compare.", faint=True)
+else:
+    st.subheader("Who came when to each collective")
+    heat, drawn = arrival_heat(arrivals)
+    count = arrivals["match"].n_unique()
+    if drawn < count:
+        line(f"The {drawn:,} most uneven of {count:,} are drawn.", faint=True)
+    st.plotly_chart(heat, width="stretch", config=CONFIG, key="arrivals")
+    st.subheader("All ranks on one clock")
+    numbers = arrivals["step"].unique().sort().to_list()
+    step = st.selectbox("Step", numbers, index=len(numbers) // 2, key=f"ranks_step_{it.source.key}", width=240)
+    figure = together(arrivals, step)
+    if figure is not None:
+        st.plotly_chart(figure, width="stretch", config=CONFIG, key="together")
+    clocks = frame_or_none(it, "rank_clocks")
+    if clocks is not None:
+        with st.expander("How the clocks were aligned"):
+            show_table(clocks)
+states = frame_or_none(it, "rank_states")
+if states is not None:
+    st.subheader("Their devices")
+    show_table(states)

@@ -1,0 +1,54 @@
+"""What the Ranks page draws, as numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyze.report.charts.ranks import COLLECTIVES, arrival_heat, split_bars, step_heat, together
+from tests.rank_sets import training
+
+SLOW = training({0: [{"compute": 100.0}] * 3, 1: [{"compute": 100.0}] * 3, 4: [{"compute": 400.0}] * 3}, transfer=50.0)
+
+
+def test_ranks_by_steps_show_each_rank_s_own_part():
+    (heat,) = step_heat(SLOW.frame("rank_steps"))["data"]
+    assert heat["y"] == ["rank 0", "rank 1", "rank 4"]
+    assert [row[0] for row in heat["z"]] == pytest.approx([0.1, 0.1, 0.4])
+    assert {len(row) for row in heat["z"]} == {3}
+    assert heat["customdata"][0] == ["step 0", "step 1", "step 2"]
+
+
+def test_parts_add_up_to_the_step():
+    own, wait, transfer = split_bars(SLOW.frame("rank_steps"), SLOW.frame("collective_arrivals"))["data"]
+    assert (own["x"], wait["x"], transfer["x"]) == (
+        pytest.approx([0.1, 0.1, 0.4]), pytest.approx([0.3, 0.3, 0.0]), pytest.approx([0.05, 0.05, 0.05]),
+    )  # fmt: skip
+
+
+def test_without_matched_collectives_all_that_blocks_is_transfer():
+    _, wait, transfer = split_bars(SLOW.frame("rank_steps"), None)["data"]
+    assert (wait["x"], transfer["x"]) == ([0.0] * 3, pytest.approx([0.35, 0.35, 0.05]))
+
+
+def test_arrivals_are_behind_the_first():
+    heat, drawn = arrival_heat(SLOW.frame("collective_arrivals"))
+    assert drawn == 3
+    assert heat["data"][0]["z"] == [(0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.3, 0.3, 0.3)]
+
+
+def test_of_many_collectives_the_most_uneven_are_drawn():
+    many = training({rank: [{"compute": 100.0 + rank * step} for step in range(COLLECTIVES + 50)] for rank in (0, 1)})
+    heat, drawn = arrival_heat(many.frame("collective_arrivals"))
+    assert drawn == COLLECTIVES
+    assert min(heat["data"][0]["z"][1]) == pytest.approx(0.05)
+
+
+def test_one_step_of_all_ranks_on_one_clock():
+    wait, transfer = together(SLOW.frame("collective_arrivals"), 1)["data"]
+    lanes = dict(zip(wait["y"], zip(wait["base"], wait["x"], transfer["base"], strict=True), strict=True))
+    assert lanes["rank 4"] == pytest.approx((0.3, 0.0, 0.3))
+    assert lanes["rank 0"] == pytest.approx((0.0, 0.3, 0.3))
+
+
+def test_a_step_without_collectives_has_nothing_to_draw():
+    assert together(SLOW.frame("collective_arrivals"), 99) is None
