@@ -71,10 +71,24 @@ def test_report_prints_the_answer(diagnosed: Any, capsys: pytest.CaptureFixture[
 
 
 def test_report_passes_its_options_on(diagnosed: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["report", "a.json", "b.json", "--baseline-step-ms", "68.4", "--rank", "3", "--no-cache", "--dask", "tcp://host:8786"]
+    arguments = [
+        "report",
+        "a.json",
+        "b.json",
+        "--baseline-step-ms",
+        "68.4",
+        "--rank",
+        "3",
+        "--no-cache",
+        "--dask",
+        "tcp://host:8786",
+    ]
     assert cli.main(arguments) == 0
     assert diagnosed == [
-        (("a.json", "b.json"), {"baseline_step_ms": 68.4, "rank": 3, "progress": None, "limits": None, "cache": False, "dask": "tcp://host:8786"})
+        (
+            ("a.json", "b.json"),
+            {"baseline_step_ms": 68.4, "rank": 3, "progress": None, "limits": None, "cache": False, "dask": "tcp://host:8786"},
+        )
     ]
 
 

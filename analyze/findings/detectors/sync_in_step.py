@@ -65,7 +65,8 @@ def detect(
         # a wait inside an operator that copies more belongs to that copy
         larger = host.join(reads, on="id", how="anti")["op_id"].drop_nulls().unique()
         waits = waits.filter(pl.col("op_id").is_null() | ~pl.col("op_id").is_in(larger.to_list()))
-        waits = pl.concat([waits, window.join(reads.select(id="launch_id"), on="id", how="semi")]).unique("id", maintain_order=True)
+        reading = window.join(reads.select(id="launch_id"), on="id", how="semi")
+        waits = pl.concat([waits, reading]).unique("id", maintain_order=True)
     if waits.is_empty():
         return []
     waiting = without_waits(waits["id"].to_numpy(), cost_ns=CALL_NS)
