@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.findings.detectors": (*GROUND, "analyze.findings", "analyze.replay"),
     "analyze.engine": ("analyze.errors", "analyze.schema", MODEL),
     "analyze.summary": (*GROUND, MODEL, "analyze.engine"),
-    "analyze.verdict": (MODEL,),
+    "analyze.verdict": (MODEL, "analyze.findings.saving"),
     # one rank at a time, wherever it runs
     "analyze.ranks": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.summary"),
     "analyze.diagnosis": (
