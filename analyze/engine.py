@@ -196,11 +196,15 @@ class Workspace:
 
 
 class Together(Workspace):
-    """What all ranks give together: sources are their frames, stacked with a column rank."""
+    """What all ranks give together: sources are their frames, stacked with a column rank, and why others are missing."""
+
+    def __init__(self, sources: Mapping[str, Any], missing: Mapping[str, str] | None = None) -> None:
+        super().__init__(sources)
+        self._missing = missing or {}
 
     def _compute(self, name: str) -> Any:  # noqa: ANN401
         if name not in across_ranks():
-            return MissingData(f"no rank has {name}")
+            return MissingData(self._missing.get(name, f"no rank has {name}"))
         try:
             return self.call(producer(name))
         except MissingData as missing:

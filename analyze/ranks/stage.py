@@ -52,6 +52,8 @@ class RankResult:
     manifest: Mapping[str, Any] | None
     #: by name, those of `engine.stacked` that this rank has
     frames: Mapping[str, pl.DataFrame]
+    #: and why it lacks the others
+    missing: Mapping[str, str]
     workspace: Workspace | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -141,6 +143,7 @@ def _result(recording: Recording, trace: Trace, explained: Trace | None, options
         "explained": None if explained is None else explained.frames,
     }
     workspace = Workspace(sources, keeping=trace.folder)
+    frames, missing = _frames(workspace) if trace.rank is not None else ({}, {})
     return RankResult(
         name=trace.name,
         path=trace.path,
@@ -150,17 +153,18 @@ def _result(recording: Recording, trace: Trace, explained: Trace | None, options
         info=trace.info,
         explained=None if explained is None else explained.info,
         manifest=manifest,
-        frames=_frames(workspace) if trace.rank is not None else {},
+        frames=frames,
+        missing=missing,
         workspace=workspace,
     )
 
 
-def _frames(workspace: Workspace) -> dict[str, pl.DataFrame]:
-    """What this rank is compared by; a frame that its recording lacks is absent."""
-    found = {}
+def _frames(workspace: Workspace) -> tuple[dict[str, pl.DataFrame], dict[str, str]]:
+    """What this rank is compared by, and why its recording lacks the rest."""
+    found, missing = {}, {}
     for name in stacked():
         try:
             found[name] = workspace.get(name)
-        except MissingData:
-            continue
-    return found
+        except MissingData as reason:
+            missing[name] = str(reason)
+    return found, missing

@@ -31,7 +31,8 @@ def together(results: Sequence[RankResult]) -> Together | None:
         parts = [r.frames[name].with_columns(number) for r, number in zip(numbered, rank, strict=True) if name in r.frames]
         if parts:
             frames[name] = pl.concat(parts)
-    return Together(frames)
+    missing = {name: reason for result in reversed(numbered) for name, reason in result.missing.items()}
+    return Together(frames, missing)
 
 
 def head_of(results: Sequence[RankResult], rank: int | None, all_ranks: Together | None) -> RankResult:
