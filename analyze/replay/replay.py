@@ -98,11 +98,21 @@ class Replay:
         Scaling down never takes device work below its recorded duration: a device does not run faster unprofiled.
         """
         cost = self.event_cost_ns[1] if event_cost_ns is None else event_cost_ns
-        now = self.played.step_ns if event_cost_ns is None else simulate(self.program, cost).step_ns
+        now = self._unedited(cost)
         edited = edit(self.program)
         after = simulate(edited, cost).step_ns
         scaled = self.step_ns * after / now
         return scaled if scaled >= after else max(scaled, min(_device_floor(edited), after))
+
+    def _unedited(self, event_cost_ns: float) -> float:
+        """Step time of the unedited window at a cost of recording; the same few costs are asked for by every detector."""
+        if event_cost_ns not in self._played_at:
+            self._played_at[event_cost_ns] = simulate(self.program, event_cost_ns).step_ns
+        return self._played_at[event_cost_ns]
+
+    @cached_property
+    def _played_at(self) -> dict[float, float]:
+        return {self.event_cost_ns[1]: self.played.step_ns}
 
     def saving(self, edit: Edit) -> Saving:
         """What the edit gives back; never negative, never more than the step."""
