@@ -9,6 +9,7 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.saving import modelled
+from analyze.scalars import number, number_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,23 +52,23 @@ def detect(
         raise MissingData("the manifest does not say how many compute threads and cores there are")
     workers = int(manifest.get("workers") or 0)
     ranks = int(manifest.get("local_world_size") or 1)
-    wanted = ranks * (int(threads) + workers)
     steps = step_time.filter(~pl.col("profiled"))
     steps = step_time if steps.is_empty() else steps
     start, end = steps["start_ns"].min(), (steps["start_ns"] + steps["step_ns"]).max()
-    load = telemetry.filter(
-        pl.col("metric") == "cpu_percent", pl.col("time_ns").is_between(pl.lit(start), pl.lit(end)), pl.col("value").is_not_null()
-    )["value"].mean()
-    if load is None:
+    inside = telemetry.filter(pl.col("time_ns").is_between(pl.lit(start), pl.lit(end)), pl.col("value").is_not_null())
+    load_percent = number_or_none(inside.filter(pl.col("metric") == "cpu_percent")["value"].mean())
+    if load_percent is None:
         raise MissingData("no processor load was sampled during the steps")
-    load_percent = float(load)  # type: ignore[arg-type]
+    # a worker that waits for its turn takes no core: what they used counts, where it was sampled
+    used_percent = number_or_none(inside.filter(pl.col("metric") == "process_children_cpu_percent")["value"].mean())
+    wanted = ranks * (int(threads) + (workers if used_percent is None else min(workers, used_percent / 100)))
     if wanted <= MAX_THREADS_PER_CORE * cores or load_percent < MIN_LOAD_PERCENT:
         return []
     what = f"{ranks} x ({threads} compute threads + {workers} workers) share {cores} cores, which are {load_percent:.0f} % busy"
     evidence = pl.DataFrame({"threads": [int(threads)], "workers": [workers], "local_ranks": [ranks], "cores": [int(cores)]})
     if kernels is not None:
         return [Finding(detector=DETECTOR.id, kind="note", message=f"{what}.", confidence=0.5, evidence=evidence)]
-    step_ns = float(steps["step_ns"].mean())  # type: ignore[arg-type]
+    step_ns = number(steps["step_ns"].mean())
     surplus = 1.0 - cores / wanted
     return modelled(
         DETECTOR.id,

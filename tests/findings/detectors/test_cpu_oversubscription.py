@@ -61,6 +61,17 @@ def test_silent_where_threads_fit() -> None:
     assert detect(MANIFEST | {"threads": 4, "workers": 1}, load(99.0), STEPS) == []
 
 
+def test_workers_that_wait_take_no_core() -> None:
+    """Four threads on four cores, and four workers that use a tenth of a core together: nothing is too many."""
+    idle_workers = table(
+        "telemetry",
+        {"time_ns": 50 * MS, "metric": "cpu_percent", "value": 99.0, "source": "psutil"},
+        {"time_ns": 50 * MS, "metric": "process_children_cpu_percent", "value": 10.0, "source": "psutil"},
+    )
+    assert detect(MANIFEST | {"threads": 4}, idle_workers, STEPS) == []
+    assert detect(MANIFEST | {"threads": 4}, load(99.0), STEPS) != []
+
+
 @pytest.mark.parametrize("manifest", [{}, {"host": {"cores": 4}}, {"threads": 8}, {"host": {}, "threads": 8}])
 def test_skipped_where_the_manifest_does_not_say(manifest: dict[str, object]) -> None:
     with pytest.raises(MissingData, match="how many compute threads and cores"):
