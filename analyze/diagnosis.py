@@ -213,5 +213,6 @@ def _next_steps(summary: Summary, findings: Sequence[Finding], outcomes: Sequenc
     if any("shapes" in reason or "stacks" in reason or "memory events" in reason for reason in lacking):
         steps.append("record with shapes, memory and stacks to check the rest: stepscope collect -- your_script.py")
     if not findings:
-        steps.append("stepscope export PATH --table kernel_breakdown shows where the device time goes")
+        table = "kernel_breakdown shows where the device" if summary.device_count else "op_summary shows where the host's"
+        steps.append(f"stepscope export PATH --table {table} time goes")
     return tuple(steps)
