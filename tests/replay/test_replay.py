@@ -11,7 +11,8 @@ import pytest
 
 from analyze.errors import MissingData
 from analyze.replay.edits import with_work_duration, without_host_regions, without_waits
-from analyze.replay.replay import LEAN_EVENT_COST_NS, MAX_EVENT_COST_NS, Replay, _event_cost, replay
+from analyze.replay.event_cost import LEAN_EVENT_COST_NS, MAX_EVENT_COST_NS, event_cost
+from analyze.replay.replay import Replay, replay
 from tests.builders import family, kernel, marker, on_thread, step_times, table, timed
 from tests.replay.programs import Call, Work, program
 from tests.timeline import US, Timeline
@@ -148,18 +149,18 @@ class TestEventCost:
     usual, deviation = LEAN_EVENT_COST_NS
 
     def test_without_a_baseline_it_is_the_usual_range(self) -> None:
-        (low, used, high), shown = _event_cost(HOST_ONLY, None, LEAN_EVENT_COST_NS)
+        (low, used, high), shown = event_cost(HOST_ONLY, None, LEAN_EVENT_COST_NS)
         assert (low, used, high) == (self.usual - self.deviation, self.usual, self.usual + self.deviation)
         assert shown == 0
 
     def test_a_device_bound_step_says_nothing_about_it(self) -> None:
-        (low, used, high), shown = _event_cost(DEVICE_ONLY, 90_000.0, LEAN_EVENT_COST_NS)
+        (low, used, high), shown = event_cost(DEVICE_ONLY, 90_000.0, LEAN_EVENT_COST_NS)
         assert (low, used, high) == (self.usual - self.deviation, self.usual, self.usual + self.deviation)
         assert shown == 0
 
     def test_it_is_fitted_to_the_unprofiled_step(self) -> None:
         """100,000 recorded, 70,000 unprofiled, 10 events: 3,000 each. The prior is weighed in, but never below what is shown."""
-        (low, used, high), shown = _event_cost(HOST_ONLY, 70_000.0, LEAN_EVENT_COST_NS)
+        (low, used, high), shown = event_cost(HOST_ONLY, 70_000.0, LEAN_EVENT_COST_NS)
         assert shown == pytest.approx(3_000, rel=0.01)
         # the fit's deviation is 15 % of 70,000 over 10 events: 1,050; weights by variance
         weight = self.deviation**2 / (self.deviation**2 + 1_050**2)
@@ -169,12 +170,12 @@ class TestEventCost:
         assert high == pytest.approx(used + left, rel=0.01)
 
     def test_it_is_never_above_what_recording_can_cost(self) -> None:
-        (_, used, high), shown = _event_cost(HOST_ONLY, 10_000.0, LEAN_EVENT_COST_NS)
+        (_, used, high), shown = event_cost(HOST_ONLY, 10_000.0, LEAN_EVENT_COST_NS)
         assert shown == pytest.approx(MAX_EVENT_COST_NS, rel=0.01)
         assert used <= high <= MAX_EVENT_COST_NS
 
     def test_an_unprofiled_step_that_is_slower_shows_no_cost(self) -> None:
-        (low, used, _), shown = _event_cost(HOST_ONLY, 120_000.0, LEAN_EVENT_COST_NS)
+        (low, used, _), shown = event_cost(HOST_ONLY, 120_000.0, LEAN_EVENT_COST_NS)
         assert shown == 0
         assert 0 <= low <= used < self.usual
 
