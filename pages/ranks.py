@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
 import streamlit as st
 
-from analyze.report.charts.ranks import arrival_heat, split_bars, step_heat, together
+from analyze.report.charts.ranks import arrival_heat, split_bars, step_heat, together, who_is_slow
 from pages.shell.markup import line
 from pages.shell.opened import opened
 from pages.shell.table import show_table
@@ -18,21 +17,11 @@ if steps is None or steps.is_empty() or late is None:
     line("Ranks are compared where a run has several: open the folder that holds the traces of all of them.")
     st.stop()
 arrivals = frame_or_none(it, "collective_arrivals")
-st.subheader("Who is slow, and in what")
-show_table(
-    late.select(
-        "rank",
-        own_ms=pl.col("own_ns") / 1e6,
-        more_than_others_ms=pl.col("excess_ns") / 1e6,
-        noise_ms=pl.col("noise_ns") / 1e6,
-        beyond_noise="significant",
-        most_in="cause",
-        came_last=pl.col("last_fraction"),
-        waits_ms=pl.col("waits_ns") / 1e6,
-    )
-)
 st.subheader("A step of each rank: its own part, waiting, transfer")
 st.plotly_chart(split_bars(steps, arrivals), width="stretch", config=CONFIG, key="split")
+st.subheader("Who is slow, and in what")
+line("A cause is named only for a rank whose own part exceeds the others' by more than the steps vary.", faint=True)
+show_table(who_is_slow(late))
 st.subheader("Ranks by steps: each rank's own part")
 line(
     "A rank's own part is what it did while no collective held it up. A warm row is a slow rank, a warm cell a slow step.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
-from analyze.report.charts.ranks import COLLECTIVES, arrival_heat, split_bars, step_heat, together
+from analyze.report.charts.ranks import COLLECTIVES, arrival_heat, split_bars, step_heat, together, who_is_slow
 from tests.rank_sets import training
 
 SLOW = training({0: [{"compute": 100.0}] * 3, 1: [{"compute": 100.0}] * 3, 4: [{"compute": 400.0}] * 3}, transfer=50.0)
@@ -52,3 +53,22 @@ def test_one_step_of_all_ranks_on_one_clock():
 
 def test_a_step_without_collectives_has_nothing_to_draw():
     assert together(SLOW.frame("collective_arrivals"), 99) is None
+
+
+def test_a_cause_is_named_only_beyond_the_noise() -> None:
+    late = pl.DataFrame(
+        {
+            "rank": [1, 0],
+            "own_ns": [40_696_000.0, 31_861_000.0],
+            "excess_ns": [9_052_000.0, 300_000.0],
+            "noise_ns": [865_000.0, 865_000.0],
+            "significant": [True, False],
+            "cause": ["host", "copy"],
+            "last_fraction": [0.47, 0.0],
+            "waits_ns": [1_228_000.0, 9_207_000.0],
+        }
+    )
+    shown = who_is_slow(late)
+    assert shown["most_in"].to_list() == ["host", None]
+    assert shown["own_ms"].to_list() == [40.7, 31.86]
+    assert shown["came_last_percent"].to_list() == [47.0, 0.0]

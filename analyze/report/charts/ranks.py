@@ -115,3 +115,17 @@ def _layout(lanes: Sequence[str], title: str) -> dict[str, Any]:
             "fixedrange": True,
         },
     }
+
+
+def who_is_slow(late: pl.DataFrame) -> pl.DataFrame:
+    """The ranks, slowest first: own part, excess, noise, and the cause where the excess is beyond the noise."""
+    return late.select(
+        "rank",
+        own_ms=(pl.col("own_ns") / 1e6).round(2),
+        more_than_others_ms=(pl.col("excess_ns") / 1e6).round(2),
+        noise_ms=(pl.col("noise_ns") / 1e6).round(2),
+        beyond_noise="significant",
+        most_in=pl.when("significant").then("cause"),
+        came_last_percent=(pl.col("last_fraction") * 100).round(1),
+        waits_ms=(pl.col("waits_ns") / 1e6).round(2),
+    )
