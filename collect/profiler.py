@@ -12,6 +12,7 @@ import contextlib
 import gzip
 import logging
 import shutil
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +66,18 @@ class Windows:
             return
         while True:
             self._profiler = self._create(WINDOWS[name])
-            if self._try(self._profiler.prepare_trace, f"the profiler could not be armed for window '{name}'"):
+            if self._try(self._prepare, f"the profiler could not be armed for window '{name}'"):
                 return
             if self._host_only or not cuda_in_use():
                 return
             self._host_only = True
             self._note("recording the host only: the profiler does not work with device activity here")
+
+    def _prepare(self) -> None:
+        with warnings.catch_warnings():
+            # torch says that a cycle's events end with the cycle; where warnings are errors that would cost the window
+            warnings.simplefilter("ignore")
+            self._profiler.prepare_trace()
 
     def start(self) -> None:
         """Begin recording."""
@@ -174,7 +181,9 @@ class Windows:
             while chunk := file.read(_COPY_BYTES):
                 if any(mark in chunk for mark in _DEVICE_WORK):
                     return
-        self._note("the profiler saw no device work: another tool may hold CUPTI, or this user may not use it")
+        self._note(
+            "the profiler saw no device work: the steps used no device, another tool holds CUPTI, or this user may not use it"
+        )
 
     def _note(self, text: str) -> None:
         _log.warning(text)

@@ -68,10 +68,12 @@ def test_windows_hold_kernels_and_the_manifest_the_card(recorded: Run):
     for window, steps in (("times", 5), ("explanations", 2)):
         events = recorded.trace(window)
         assert sum(e.get("cat") == "kernel" for e in events) >= 5 * steps
-        # within the steps one copy of the batch each, and none of ours: losses are read after the last one
-        marked = [e for e in events if str(e.get("name")).startswith("ProfilerStep#") and e.get("cat") == "user_annotation"]
-        last_ns = max(e["ts"] + e["dur"] for e in marked)
-        assert sum(e.get("cat") == "gpu_memcpy" and e["ts"] < last_ns for e in events) == steps
+        copies = [e for e in events if e.get("cat") == "gpu_memcpy"]
+        batches = [e for e in copies if e["args"]["bytes"] == 64 * 256 * 4]
+        assert len(batches) == steps
+        # what else is copied is the recorder's: one loss a step, into pinned memory, which the host does not wait for
+        assert len(copies) - len(batches) <= steps + 1
+        assert all("-> Pinned" in e["name"] and e["args"]["bytes"] == 4 for e in copies if e not in batches)
         assert not any(e.get("name") == "cudaEventRecord" for e in events)
     header, *lines = recorded.telemetry()
     assert manifest["devices"][0]["uuid"] in {device["uuid"] for device in header["header"]["devices"]}
