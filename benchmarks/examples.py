@@ -36,8 +36,9 @@ def main() -> None:
 
 
 def sample_runs() -> list[Path]:
-    """Run directories of sample_traces/ and of the folders in it."""
-    return sorted(path.parent for pattern in ("*", "*/*") for path in SAMPLES.glob(f"{pattern}/manifest.0.json"))
+    """Run directories of sample_traces/ and of the folders in it; the cells of a study are no examples of anything."""
+    runs = (path.parent for pattern in ("*", "*/*") for path in SAMPLES.glob(f"{pattern}/manifest.0.json"))
+    return sorted(run for run in runs if not (run.parent / "study.json").exists())
 
 
 def gathered() -> dict[str, Example]:

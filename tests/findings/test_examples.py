@@ -14,6 +14,9 @@ from benchmarks import examples
 ROOT = Path(__file__).parents[2]
 RUNS = examples.sample_runs()
 NAMES = [run.relative_to(examples.SAMPLES).as_posix() for run in RUNS]
+STUDY = examples.SAMPLES / "study"
+CELLS = sorted(path.parent for path in STUDY.glob("*/manifest.0.json"))
+LARGEST_STUDY_BYTES = 6_000_000
 #: less than a person would see as another number, more than arithmetic differs by from one machine to another
 TOLERANCE = 0.02
 LARGEST_BYTES = 2_000_000
@@ -61,8 +64,14 @@ def test_a_sample_run_is_small(run: Path) -> None:
     assert sum(file.stat().st_size for file in run.iterdir()) < LARGEST_BYTES
 
 
-@pytest.mark.parametrize("run", RUNS, ids=NAMES)
+def test_the_sample_study_is_small_and_its_cells_are_no_examples() -> None:
+    assert len(CELLS) == 8
+    assert set(CELLS).isdisjoint(RUNS)
+    assert sum(file.stat().st_size for file in STUDY.rglob("*") if file.is_file()) < LARGEST_STUDY_BYTES
+
+
+@pytest.mark.parametrize("run", [*RUNS, STUDY, *CELLS], ids=lambda run: run.relative_to(examples.SAMPLES).as_posix())
 def test_a_sample_run_names_no_folder_of_a_machine(run: Path) -> None:
-    for file in run.iterdir():
+    for file in filter(Path.is_file, run.iterdir()):
         content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         assert MACHINE_FOLDER.search(content) is None, file
