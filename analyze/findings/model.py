@@ -97,6 +97,8 @@ class Finding:
     severity: Severity | None = None
     #: said where the fix changes training itself or is measured in something other than step time
     caveat: str | None = None
+    #: the remedies that fit this run, where the detector's do not all
+    fix: tuple[Remedy, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +191,10 @@ class Report:
     def detectors(self) -> dict[str, Detector]:
         """Detectors by id."""
         return {outcome.detector.id: outcome.detector for outcome in self.outcomes}
+
+    def fix_of(self, finding: Finding) -> tuple[Remedy, ...]:
+        """What to do about a finding, cheapest first."""
+        return self.detectors[finding.detector].fix if finding.fix is None else finding.fix
 
     @property
     def clear(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def card(finding: Finding, report: Report) -> Card:
         how_sure=tuple(how_sure),
         location=finding.location or "",
         caveat=finding.caveat or "",
-        fix=detector.fix,
+        fix=report.fix_of(finding),
         measured=detector.measured,
         thresholds=tuple(f"{name} = {value:,g}" for name, value in finding.thresholds.items()),
     )

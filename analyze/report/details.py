@@ -112,7 +112,7 @@ def _finding(index: int, finding: Finding, report: Report, scale: Scale, width: 
     if finding.location:
         yield from _text(finding.location, width, first=f"{INDENT}where  ", rest=f"{INDENT}       ")
     yield from _evidence(finding, report.summary, width)
-    for position, remedy in enumerate(detector.fix):
+    for position, remedy in enumerate(report.fix_of(finding)):
         yield from _text(remedy.text, width, first=f"{INDENT}{'fix' if position == 0 else 'or':6} ", rest=f"{INDENT}       ")
         for line in remedy.code.splitlines():
             yield ((f"{INDENT}           ", ""), (shown(line), "green"))

@@ -103,7 +103,7 @@ def _finding(finding: Finding, report: Report, step_time: StepTime | None) -> di
         "evidence_count": finding.evidence.height,
         "thresholds": dict(finding.thresholds),
         "caveat": finding.caveat,
-        "fix": [{"text": remedy.text, "code": remedy.code or None} for remedy in detector.fix],
+        "fix": [{"text": remedy.text, "code": remedy.code or None} for remedy in report.fix_of(finding)],
     }
 
 

@@ -14,7 +14,7 @@ from analyze.report.step_parts import bar, part_name, step_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from analyze.findings.model import Detector, Finding, Report, StepTime, Summary
+    from analyze.findings.model import Finding, Remedy, Report, StepTime, Summary
 
 #: a piece of a line and the name of its style; '' is plain
 Span = tuple[str, str]
@@ -143,7 +143,7 @@ def _finding_line(index: int, finding: Finding, report: Report, scale: Scale, wi
 
 def _where_and_fix(finding: Finding, report: Report, room: int) -> str:
     where = shown(finding.location or "")
-    fix = _first_fix(report.detectors[finding.detector], room - min(columns(where) + 4, room // 2))
+    fix = _first_fix(report.fix_of(finding), room - min(columns(where) + 4, room // 2))
     # Half of the room is the fix's whatever the location needs.
     space = max(room - 1 - min(columns(fix), room // 2), 1)
     # The end of a path names the line, the beginning of a call its operator.
@@ -151,11 +151,11 @@ def _where_and_fix(finding: Finding, report: Report, room: int) -> str:
     return clipped(f" {where}{fix}" if where else fix, room)
 
 
-def _first_fix(detector: Detector, room: int) -> str:
+def _first_fix(remedies: tuple[Remedy, ...], room: int) -> str:
     """The cheapest remedy: its code where that is a line that fits, else its text."""
-    if not detector.fix:
+    if not remedies:
         return ""
-    remedy = detector.fix[0]
+    remedy = remedies[0]
     short = remedy.code and "\n" not in remedy.code and columns(remedy.code) + 3 <= room
     return f" → {remedy.code if short else remedy.text}"
 

@@ -115,7 +115,7 @@ def _card(finding: Finding, report: Report, scale: Scale) -> dict[str, Any]:
         "bar": _bounds_bar(finding, report.summary),
         "location": _text(finding.location),
         "evidence": evidence_of(finding, report.summary, EVIDENCE_ROWS),
-        "fix": detector.fix,
+        "fix": report.fix_of(finding),
         "caveat": _text(finding.caveat),
         "doc": detector.doc,
         "doc_is_link": detector.doc.startswith("https://"),

@@ -79,3 +79,9 @@ def test_fields_are_given_by_name() -> None:
 
 def test_a_notebook_shows_the_page() -> None:
     assert "Copies from pageable memory" in gpu_report()._repr_html_()
+
+
+def test_a_finding_without_remedies_of_its_own_has_the_detectors() -> None:
+    assert REPORT.fix_of(NOTE) == (Remedy(text="f"),)
+    assert REPORT.fix_of(dataclasses.replace(NOTE, fix=(Remedy(text="for this run"),))) == (Remedy(text="for this run"),)
+    assert REPORT.fix_of(dataclasses.replace(NOTE, fix=())) == ()

@@ -8,6 +8,7 @@ import polars as pl
 
 from analyze.findings.cards import card_name
 from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.scalars import whole
 
 DETECTOR = Detector(
     id="idle-gpu",
@@ -25,7 +26,7 @@ DETECTOR = Detector(
         Remedy(text="Check that the model and its batches are on the device", code='model.to("cuda")\nbatch = batch.to("cuda")'),
         Remedy(
             text="Train on all cards, one process each",
-            code="torchrun --nproc-per-node 8 train.py",
+            code="torchrun --nproc-per-node gpu train.py",
         ),
         Remedy(
             text="Leave the card to others: show the run only what it uses",
@@ -69,8 +70,18 @@ def detect(
             location=names[0],
             evidence=idle.select("host", "device_uuid", "samples", "highest_utilisation_percent", "power_w", "memory_used_bytes"),
             thresholds={"max_utilisation_percent": MAX_UTILISATION_PERCENT},
+            fix=_remedies(device_state),
         )
     ]
+
+
+def _remedies(device_state: pl.DataFrame) -> tuple[Remedy, ...]:
+    """The detector's, with as many processes as the fullest host has cards; one card needs no second process."""
+    cards = whole(device_state.group_by("host").len()["len"].max())
+    on_the_device, on_all_cards, *others = DETECTOR.fix
+    if cards > 1:
+        others.insert(0, Remedy(text=on_all_cards.text, code=on_all_cards.code.replace("gpu", str(cards))))
+    return (on_the_device, *others)
 
 
 def _used(manifest: dict[str, Any] | None, kernels: pl.DataFrame | None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyze.findings.detectors.idle_gpu import detect
-from analyze.findings.model import Severity
+from analyze.findings.model import Finding, Severity
 from tests.builders import table, work
 from tests.states import MANIFEST, device, devices
 
@@ -52,3 +52,21 @@ def test_a_card_with_kernels_in_the_trace_is_not_idle_whatever_was_sampled() -> 
 
 def test_kernels_and_no_busy_card_at_all_contradict_each_other() -> None:
     assert detect(devices(device(device_uuid="GPU-unknown", **IDLE)), MANIFEST, KERNELS) == []
+
+
+def codes(note: Finding) -> list[str]:
+    return [remedy.code for remedy in note.fix or ()]
+
+
+def test_one_card_is_not_told_to_train_on_all() -> None:
+    (note,) = detect(devices(device(**IDLE)), {"device": "cpu", "devices": []})
+    assert not any("torchrun" in code for code in codes(note))
+    assert len(codes(note)) == 2
+
+
+def test_as_many_processes_as_the_host_has_cards() -> None:
+    """Three cards of this host and one of another: three processes on this one."""
+    rows = [device(), device(**SECOND, **IDLE), device(device_uuid="GPU-cccc", **IDLE), device(host="other", device_uuid="GPU-d")]
+    (note,) = detect(devices(*rows), MANIFEST, KERNELS)
+    assert codes(note)[1] == "torchrun --nproc-per-node 3 train.py"
+    assert len(codes(note)) == 3
