@@ -57,6 +57,35 @@ def test_silent_where_the_processor_has_room() -> None:
     assert detect(MANIFEST, load(60.0), STEPS) == []
 
 
+def sampled(**percent: float) -> pl.DataFrame:
+    rows = [
+        {"time_ns": 50 * MS, "metric": f"{name}_percent", "value": value, "source": "psutil"} for name, value in percent.items()
+    ]
+    return table("telemetry", *rows)
+
+
+def test_too_many_compute_threads_leave_cores_idle() -> None:
+    """8 threads of one process on 4 cores, of which 60 % are busy: on all of them the same work takes 60 of 100 ms at best."""
+    (finding,) = detect(MANIFEST, sampled(cpu=60.0, process_cpu=220.0), STEPS)
+    assert finding.step_saving_low_ns == 0
+    assert finding.step_saving_ns == pytest.approx(20 * MS)
+    assert finding.step_saving_high_ns == pytest.approx(40 * MS)
+    assert "share 4 cores, which are 60 % busy" in finding.message
+
+
+def test_workers_beyond_the_cores_alone_cost_nothing_while_cores_idle() -> None:
+    """4 threads and 4 workers on 4 cores with room: the workers wait for the loop, not for a core."""
+    assert detect(MANIFEST | {"threads": 4}, sampled(cpu=60.0, process_cpu=220.0, process_children_cpu=390.0), STEPS) == []
+
+
+def test_silent_where_hardly_anything_runs_in_parallel() -> None:
+    assert detect(MANIFEST, sampled(cpu=30.0, process_cpu=110.0), STEPS) == []
+
+
+def test_silent_where_there_are_no_more_threads_than_cores() -> None:
+    assert detect(MANIFEST | {"threads": 4, "workers": 0}, sampled(cpu=60.0, process_cpu=220.0), STEPS) == []
+
+
 def test_silent_where_threads_fit() -> None:
     assert detect(MANIFEST | {"threads": 4, "workers": 1}, load(99.0), STEPS) == []
 
