@@ -14,7 +14,7 @@ from analyze.report.plain_text import shown
 from analyze.report.study_figures import figures
 from analyze.report.study_text import what_ran
 from analyze.study.model import QUESTIONS
-from analyze.study.published_2023 import EPOCHS, IMAGES_PER_EPOCH, SOURCE
+from analyze.study.published_2023 import CAVEAT, EPOCHS, IMAGES_PER_EPOCH, SOURCE
 from pages.shell.markup import bullets, line
 from pages.shell.studies import opened_study, recorded_studies
 from pages.shell.table import show_table
@@ -54,7 +54,7 @@ def _answers(study: Study) -> None:
 def _beside(study: Study) -> None:
     st.subheader("Beside the 2023 study")
     show_table(pl.DataFrame(list(figures(study)), schema=["what", "study", "here", "how they differ"], orient="row"))
-    line(f"study: {SOURCE}", faint=True)
+    line(f"study: {SOURCE}. {CAVEAT}", faint=True)
 
 
 def _behind(study: Study) -> None:

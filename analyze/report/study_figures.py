@@ -13,24 +13,38 @@ if TYPE_CHECKING:
     from analyze.study.model import Study
 
 UNKNOWN = "not measured"
+MS_BELOW_S = 0.1
 
 
 def figures(study: Study) -> Iterator[tuple[str, str, str, str]]:
     """Yield (what, study, here, note) for each figure of the 2023 study."""
     for row in study.tables["side_by_side"].to_dicts():
-        at = "" if row["batch_size"] is None else f", batch {row['batch_size']}"
-        yield f"{device(row['device'])}{at}: {row['what']}", row["study"], here(row), row["note"]
+        where = [] if device(row["device"]) in row["what"] else [device(row["device"])]
+        where += [] if row["batch_size"] is None else [f"batch {row['batch_size']}"]
+        yield ", ".join([row["what"], *where]), row["study"], here(row), row["note"]
 
 
 def here(row: Mapping[str, Any]) -> str:
-    """'12.1 h (11.8–12.4), extrapolated', 'not measured'."""
+    """'12.1 h (11.8–12.4), extrapolated', '177 of 700 W', 'not measured'."""
     if row["here"] is None:
         return UNKNOWN
-    text = _written(row["here"], row["unit"])
+    total = "" if row["here_total"] is None else f"of {amount(row['here_total'])} "
+    text = _written(row["here"], f"{total}{row['unit']}")
     if row["here_low"] is not None and row["here_high"] is not None:
-        text += f" ({_written(row['here_low'], row['unit'])} – {_written(row['here_high'], row['unit'])})"
+        text += f" ({_between(text, row)})"
     return f"{text}, extrapolated" if row["extrapolated"] else text
 
 
+def _between(value: str, row: Mapping[str, Any]) -> str:
+    """Both ends, the unit said again only where an end has another one than the value."""
+    low, high = (_written(row[end], row["unit"]) for end in ("here_low", "here_high"))
+    units = {text.rpartition(" ")[2] for text in (value, low, high)}
+    if len(units) > 1:
+        return f"{low} – {high}"
+    return f"{low.rpartition(' ')[0]}–{high.rpartition(' ')[0]}"
+
+
 def _written(value: float, unit: str) -> str:
-    return duration(value) if unit == "h" else f"{amount(value)} {unit}"
+    if unit == "h":
+        return duration(value)
+    return f"{amount(value * 1e3)} ms" if unit == "s" and value < MS_BELOW_S else f"{amount(value)} {unit}"

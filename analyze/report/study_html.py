@@ -11,7 +11,7 @@ from analyze.report.plain_text import excerpt
 from analyze.report.study_figures import figures
 from analyze.report.study_text import what_ran
 from analyze.study.model import QUESTIONS
-from analyze.study.published_2023 import SOURCE
+from analyze.study.published_2023 import CAVEAT, SOURCE
 from analyze.study.wording import MODES, amount, device
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def content(study: Study) -> dict[str, Any]:
         "bars": bars(study.tables["throughput"]),
         "figures": list(figures(study)),
         "published_source": SOURCE,
+        "caveat": CAVEAT,
         "tables": [_table(name, table) for name, table in study.tables.items() if name != "side_by_side" and table.height],
         "not_known": [_text(text) for text in study.not_known],
         "cells": [(cell.name, cell.state, _text(study.verdicts.get(cell.name) or cell.reason or "")) for cell in study.cells],

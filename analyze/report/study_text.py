@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from analyze.report.amounts import counted
-from analyze.report.plain_text import clipped, columns, shown, wrapped
+from analyze.report.plain_text import clipped, shown, wrapped
 from analyze.report.study_figures import figures
 from analyze.study.model import QUESTIONS
-from analyze.study.published_2023 import SOURCE
+from analyze.study.published_2023 import CAVEAT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from analyze.study.model import Study
 
 INDENT = "  "
-#: columns of what is measured, and of the study's figure; ours has the rest
-STUDY_WIDTH = 20
+#: columns of the study's figure, and the most of what is measured; ours has the rest
+STUDY_WIDTH, WHAT_WIDTH = 20, 36
 
 
 def lines(study: Study, width: int) -> list[Line]:
@@ -57,18 +58,22 @@ def _answers(study: Study, width: int) -> Iterator[Line]:
 
 
 def _figures(study: Study, width: int) -> Iterator[Line]:
-    rows = list(figures(study))
-    size = min(max(columns(what) for what, *_ in rows), width - 2 * STUDY_WIDTH)
+    size = min(WHAT_WIDTH, width - 2 * STUDY_WIDTH)
     yield (("", ""),)
     yield (("Beside the 2023 study".ljust(size + 2), "bold"), ("study".ljust(STUDY_WIDTH), "bold"), ("here", "bold"))
-    for what, theirs, ours, _ in rows:
-        room = width - size - 2 - STUDY_WIDTH
-        first, *rest = wrapped(ours, room)
-        yield ((clipped(what, size).ljust(size + 2), ""), (theirs.ljust(STUDY_WIDTH), "dim"), (first, ""))
-        for line in rest:
-            yield ((" " * (size + 2 + STUDY_WIDTH) + line, ""),)
-    for line in wrapped(f"study: {SOURCE}", width - 2):
-        yield ((INDENT + line, "dim"),)
+    for what, theirs, ours, note in figures(study):
+        columns = (_hanging(wrapped(what, size - len(INDENT))), [theirs], wrapped(ours, width - size - 2 - STUDY_WIDTH))
+        for left, middle, right in zip_longest(*columns, fillvalue=""):
+            yield ((left.ljust(size + 2), ""), (middle.ljust(STUDY_WIDTH), "dim"), (right, ""))
+        for line in wrapped(note, width - 2) if note else ():
+            yield ((INDENT + line, "dim"),)
+    for text in (f"study: {SOURCE}", CAVEAT):
+        for line in wrapped(text, width - 2):
+            yield ((INDENT + line, "dim"),)
+
+
+def _hanging(texts: list[str]) -> list[str]:
+    return [text if index == 0 else INDENT + text for index, text in enumerate(texts)]
 
 
 def _unknown(study: Study, width: int) -> Iterator[Line]:

@@ -9,6 +9,7 @@ from analyze.study.rules.costly_operators import costly_operators
 from analyze.study.rules.energy_use import energy_use
 from analyze.study.rules.faster_device import faster_device
 from analyze.study.rules.idle_gpu import idle_gpu
+from analyze.study.rules.in_use import in_use
 from analyze.study.rules.larger_batch import larger_batch
 from analyze.study.rules.memory_use import memory_use
 from analyze.study.rules.same_results import same_results
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 RULES = (
     faster_device,
     whole_training,
+    in_use,
     waiting,
     larger_batch,
     idle_gpu,

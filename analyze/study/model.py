@@ -39,6 +39,10 @@ class Measured:
     telemetry: pl.DataFrame | None = None
     #: metric to why this machine does not tell it
     unsupported: Mapping[str, str] = field(default_factory=dict)
+    #: steps profiled without shapes and stacks, of which parts, operators and copies are means; None without a trace
+    profiled_steps: int | None = None
+    #: UUID of a card to the power in W that it may draw
+    power_limits_w: Mapping[str, float] = field(default_factory=dict)
     #: parts of a step in ns, the device's or, without one, the host's; empty without a trace
     parts_ns: Mapping[str, float] = field(default_factory=dict)
     #: operator, host_self_ns, device_self_ns per profiled step; None without a trace

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SOURCE = "D. Gyawali, Comparative Analysis of CPU and GPU Profiling for Deep Learning Models, 2023, arXiv:2309.02521"
+CAVEAT = "Another model, other images, other machines: the columns show what each measured, not which is better."
 GB = 1e9
 #: the study's training: what ours is extrapolated to unless asked otherwise
 EPOCHS, IMAGES_PER_EPOCH = 20, 25_000
@@ -39,6 +40,8 @@ class Published:
     column: str
     where: Mapping[str, object] = field(default_factory=dict)
     divisor: float = 1.0
+    #: the column that holds what ours is a part of, as 32 of 512 GB
+    total: str | None = None
     #: the interval's columns, where there is one
     bounds: tuple[str, str] | None = None
     #: how the two differ in what they measure
@@ -60,7 +63,7 @@ def _whole_training(device: str, text: str, hours: float) -> Published:
 
 def _one_image(device: str, text: str, low: float, high: float) -> Published:
     return Published(
-        question=5, what="inference, an image", device=device, batch_size=None, text=text, low=low, high=high, unit="s",
+        question=5, what="inference of one image", device=device, batch_size=None, text=text, low=low, high=high, unit="s",
         table="inference", column="single_image_p50_ms", divisor=1e3,
         note="the study's seems to hold more than the forward pass; ours is one decoded image to its class, median",
     )  # fmt: skip
@@ -68,24 +71,27 @@ def _one_image(device: str, text: str, low: float, high: float) -> Published:
 
 FIGURES = (
     Published(
-        question=1, what="GPU utilisation in training", device="cuda", batch_size=64, text="≤ 50 %", high=50, unit="%",
-        table="utilisation", column="mean_percent", where=_GPU0, note="mean",
+        question=1, what="mean GPU utilisation in training", device="cuda", batch_size=64, text="≤ 50 %", high=50, unit="%",
+        table="utilisation", column="mean_percent", where=_GPU0,
     ),
     Published(
-        question=1, what="GPU utilisation in training", device="cuda", batch_size=128, text="≤ 70 %", high=70, unit="%",
-        table="utilisation", column="mean_percent", where=_GPU0, note="mean",
+        question=1, what="mean GPU utilisation in training", device="cuda", batch_size=128, text="≤ 70 %", high=70, unit="%",
+        table="utilisation", column="mean_percent", where=_GPU0,
     ),
     Published(
-        question=2, what="host memory in use", device="cuda", batch_size=64, text="32 of 512 GB", low=32, high=32, unit="GB",
-        table="memory", column="host_used_bytes", where=_TRAIN, divisor=GB, note="of everything on the host",
+        question=2, what="memory in use on the whole host, GPU training", device="cuda", batch_size=64,
+        text="32 of 512 GB", low=32, high=32, unit="GB",
+        table="memory", column="host_used_bytes", where=_TRAIN, divisor=GB, total="host_total_bytes",
     ),
     Published(
-        question=2, what="GPU:0 memory, small batch", device="cuda", batch_size=64, text="3.4 GB", low=3.4, high=3.4, unit="GB",
-        table="memory", column="device_used_bytes", where=_TRAIN, divisor=GB, note="in use on the card, as the driver counts it",
+        question=2, what="GPU:0 memory in use", device="cuda", batch_size=64, text="3.4 GB", low=3.4, high=3.4, unit="GB",
+        table="memory", column="device_used_bytes", where=_TRAIN, divisor=GB,
+        note="by everything on the card, as its driver counts it",
     ),
     Published(
-        question=2, what="GPU:0 memory, large batch", device="cuda", batch_size=128, text="5 GB", low=5, high=5, unit="GB",
-        table="memory", column="device_used_bytes", where=_TRAIN, divisor=GB, note="in use on the card, as the driver counts it",
+        question=2, what="GPU:0 memory in use", device="cuda", batch_size=128, text="5 GB", low=5, high=5, unit="GB",
+        table="memory", column="device_used_bytes", where=_TRAIN, divisor=GB,
+        note="by everything on the card, as its driver counts it",
     ),
     Published(
         question=3, what="GPU:0 temperature", device="cuda", batch_size=64, text="≤ 69 °C", high=69, unit="°C",
@@ -93,15 +99,16 @@ FIGURES = (
     ),
     Published(
         question=3, what="CPU temperature", device="cpu", batch_size=64, text="60–70 °C", low=60, high=70, unit="°C",
-        table="energy", column="highest_c", where={"mode": "train", "part": "CPU"}, note="likewise",
+        table="energy", column="highest_c", where={"mode": "train", "part": "CPU"},
+        note="ours after seconds of load, the study's after hours",
     ),
     Published(
-        question=3, what="GPU:0 power", device="cuda", batch_size=64, text="152 of 300 W", low=152, high=152, unit="W",
-        table="energy", column="mean_w", where=_GPU0, note="mean",
+        question=3, what="mean GPU:0 power", device="cuda", batch_size=64, text="152 of 300 W", low=152, high=152, unit="W",
+        table="energy", column="mean_w", where=_GPU0, total="limit_w",
     ),
     Published(
-        question=3, what="GPU:1 power", device="cuda", batch_size=64, text="23 W", low=23, high=23, unit="W",
-        table="energy", column="mean_w", where=_GPU1, note="mean; the study's second card did no work",
+        question=3, what="mean GPU:1 power", device="cuda", batch_size=64, text="23 W", low=23, high=23, unit="W",
+        table="energy", column="mean_w", where=_GPU1, note="the study's second card did no work, here there may be none",
     ),
     _whole_training("cpu", "≈ 13 h", 13),
     _whole_training("cuda", "≈ 2 h", 2),

@@ -41,6 +41,7 @@ def read_cell(directory: Path, fields: Mapping[str, Any], *, cache: bool) -> tup
         step_log=step_log,
         telemetry=telemetry,
         unsupported=header.get("unsupported") or {},
+        power_limits_w=_power_limits(header),
         **({} if report is None else _diagnosed(report, manifest)),
     )
     return CellState(**named, state=state, reason=reason), cell
@@ -59,11 +60,17 @@ def _report(run: Path, *, cache: bool) -> tuple[Report | None, str | None]:
 def _diagnosed(report: Report, manifest: Mapping[str, Any]) -> dict[str, Any]:
     steps = _profiled_steps(manifest)
     return {
+        "profiled_steps": steps,
         "parts_ns": dict(report.summary.step_parts_ns or report.summary.host_parts_ns),
         "operators": _operators(report, steps),
         "copy_to_device_ns": _copies(report, steps),
         "verdict": report.verdict,
     }
+
+
+def _power_limits(header: Mapping[str, Any]) -> dict[str, float]:
+    cards = [card for card in header.get("devices") or [] if isinstance(card, dict)]
+    return {str(card.get("uuid")): float(card["power_limit_w"]) for card in cards if card.get("power_limit_w")}
 
 
 def _profiled_steps(manifest: Mapping[str, Any]) -> int:

@@ -27,6 +27,12 @@ COLUMNS = (
     Column("here", pl.Float64, "by unit", "ours; null where it was not measured"),
     Column("here_low", pl.Float64, "by unit", "lower end of its interval; null without one"),
     Column("here_high", pl.Float64, "by unit", "upper end of it"),
+    Column(
+        "here_total",
+        pl.Float64,
+        "by unit",
+        "what ours is a part of, such as the memory of the host; null where nothing or not known",
+    ),
     Column("extrapolated", pl.Boolean, "", "whether ours is extrapolated from a short stretch"),
     Column("note", pl.String, "", "how the two differ"),
     Column("table", pl.String, "", "where ours stands: table"),
@@ -54,6 +60,8 @@ def _row(figure: Published, ours: Row | None) -> dict[str, Any]:
         named = {"here": figure.column}
         if figure.bounds is not None:
             named |= {"here_low": figure.bounds[0], "here_high": figure.bounds[1]}
+        if figure.total is not None:
+            named["here_total"] = figure.total
         here = {name: None if ours[column] is None else ours[column] / figure.divisor for name, column in named.items()}
         here |= {"table": ours.table, "row": ours.index, "column": figure.column}
     return {

@@ -46,14 +46,15 @@ def test_every_sentence_rests_on_numbers_that_stand_in_the_document(document: di
 
 
 def test_every_question_is_answered(document: dict[str, Any]) -> None:
+    assert {statement["question"] for statement in document["conclusion"]} == {1, 2, 3, 4, 5, 6, 7}
     # what devices wait for, and operators, need traces, which this study lacks
-    assert {statement["question"] for statement in document["conclusion"]} == {2, 3, 4, 5, 6, 7}
+    assert {"waiting", "costly_operators"}.isdisjoint(statement["rule"] for statement in document["conclusion"])
     reasons = {one["name"]: one["reason"] for one in document["cells"]}
     assert "without the profiler" in reasons["train-cpu-64"]
 
 
 def test_the_conclusion_in_short(document: dict[str, Any]) -> None:
-    assert document["in_short"][0] == "For training at batch 64 the GPU is 10× faster than the CPU (9.9–10)."  # noqa: RUF001
+    assert document["in_short"][0].startswith("For training at batch 64 the GPU is 10× faster than the CPU (9.9–10).")  # noqa: RUF001
     assert "leaves GPU 1 idle: GPU 0 45 % and 152 W, GPU 1 0 % and 23 W" in document["in_short"][-1]
 
 
@@ -63,7 +64,7 @@ def test_figures_stand_beside_those_of_the_2023_study_and_say_where_they_come_fr
     # 500,000 images, 64 in 0.4 s
     assert (hours["study"], hours["here"], hours["extrapolated"]) == ("≈ 13 h", pytest.approx(500_000 / 160 / 3600), True)
     assert at(document, f"/tables/{hours['table']}/{hours['row']}/{hours['column']}") == pytest.approx(hours["here"])
-    assert by_what["GPU:1 power", "cuda", 64]["here"] == pytest.approx(23.0)
+    assert by_what["mean GPU:1 power", "cuda", 64]["here"] == pytest.approx(23.0)
     assert by_what["accuracy on images not trained on", "cuda", 64]["here"] == pytest.approx(97.66, abs=0.01)
     assert by_what["CPU temperature", "cpu", 64]["here"] is None
     assert "2309.02521" in document["published_source"]

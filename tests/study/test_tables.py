@@ -74,6 +74,20 @@ def test_speed_up_is_a_ratio_of_step_times_with_its_interval(gpu_ms: float, fact
     assert row["speed_up_high"] / row["speed_up_low"] < 1.3
 
 
+def test_work_is_told_from_waiting_for_input() -> None:
+    cells = [cell("cpu", step_log=steps(100.0, wait_ms=0.0)), cell("cuda", step_log=steps(40.0, wait_ms=30.0))]
+    row = speed_up(cells).row(0, named=True)
+    assert (row["speed_up"], row["input_wait_share"], row["work_speed_up"]) == pytest.approx((2.5, 0.75, 10.0))
+
+
+def test_steps_that_only_wait_have_no_work_to_compare() -> None:
+    row = speed_up([cell("cpu", step_log=steps(100.0)), cell(step_log=steps(40.0, wait_ms=40.0))]).row(0, named=True)
+    assert (row["input_wait_share"], row["work_speed_up"]) == (1.0, None)
+    unknown = steps(40.0).with_columns(input_wait_ns=pl.lit(None, dtype=pl.Int64))
+    row = speed_up([cell("cpu"), cell(step_log=unknown)]).row(0, named=True)
+    assert (row["input_wait_share"], row["work_speed_up"]) == (None, None)
+
+
 def test_only_equal_modes_and_batch_sizes_are_compared() -> None:
     assert speed_up([cell("cpu", 64), cell("cuda", 128), cell("cuda", 64, "infer")]).is_empty()
 
@@ -106,7 +120,9 @@ def test_energy_is_the_counter_over_the_measured_steps() -> None:
     # each edge may be off by half of what was counted between two samples
     assert row["image_high_j"] - row["image_j"] == pytest.approx(50 / 1280)
     assert row["epoch_wh"] == pytest.approx(200 / 1280 * 25_000 / 3600)
-    assert (row["idle_w"], row["highest_c"]) == (None, None)
+    assert (row["idle_w"], row["highest_c"], row["limit_w"]) == (None, None, None)
+    limited = cell(telemetry=counter, power_limits_w={"GPU-a": 300.0})
+    assert energy([limited], 25_000)["limit_w"].to_list() == [300.0]
 
 
 def test_without_a_counter_power_is_integrated_and_less_sure() -> None:
@@ -152,9 +168,13 @@ def test_memory_is_the_highest_of_the_measured_steps() -> None:
         ("psutil", None, "process_rss_bytes", [0.0, 0.0, 0.0, 2.0 * GIB, 2.0 * GIB]),
         ("psutil", None, "process_children_rss_bytes", [0.0, 0.0, 0.0, 1.0 * GIB, 1.0 * GIB]),
     )
-    row = memory([cell(telemetry=used, manifest={"peak_memory_allocated_bytes": 3 * GIB})]).row(0, named=True)
+    cards = {
+        "devices": [{"index": 0, "memory_bytes": 80 * GIB}, {"index": 1, "memory_bytes": 48 * GIB}],
+        "current_device_index": 1,
+    }
+    row = memory([cell(telemetry=used, manifest={"peak_memory_allocated_bytes": 3 * GIB, **cards})]).row(0, named=True)
     assert (row["device_used_bytes"], row["host_used_bytes"], row["process_bytes"]) == (4 * GIB, 32 * GIB, 3 * GIB)
-    assert (row["device_allocated_bytes"], row["host_total_bytes"]) == (3 * GIB, 64 * GIB)
+    assert (row["device_allocated_bytes"], row["device_total_bytes"], row["host_total_bytes"]) == (3 * GIB, 48 * GIB, 64 * GIB)
     on_cpu = memory([cell("cpu", telemetry=used)]).row(0, named=True)
     assert (on_cpu["device_used_bytes"], on_cpu["device_allocated_bytes"]) == (None, None)
 
@@ -195,7 +215,7 @@ def test_agreement_compares_equal_steps_only() -> None:
     # after the fourth step the GPU went on alone
     cells = [trained("cpu", [2.0, 2.0, 1.0, 1.0], 90), trained("cuda", [2.0, 2.0, 1.1, 0.9, 77.0], 91)]
     row = agreement(cells, results(cells)).row(0, named=True)
-    assert (row["steps_compared"], row["first_loss_difference"]) == (4, 0.0)
+    assert (row["steps"], row["steps_compared"], row["first_loss_difference"]) == (4, 4, 0.0)
     assert row["loss_difference"] == pytest.approx(0.05 / 1.5)
     assert row["accuracy_difference"] == pytest.approx(0.01)
     assert row["accuracy_noise"] == pytest.approx(0.082, abs=0.002)
@@ -211,7 +231,10 @@ def test_devices_that_were_given_other_data_start_from_other_losses() -> None:
 def test_operators_are_ranked_by_the_time_on_the_cells_own_device() -> None:
     ops = pl.DataFrame({"operator": ["conv", "add"], "host_self_ns": [1e6, 3e6], "device_self_ns": [6e6, 2e6]})
     cells = [cell(operators=ops, copy_to_device_ns=1e6), cell("cpu", operators=ops.with_columns(device_self_ns=None))]
-    assert operators(cells).select("device", "operator", "place", "ms", "share").rows() == [
+    found = operators(cells)
+    # of steps of 100 ms
+    assert found["step_share"].to_list() == pytest.approx([0.06, 0.02, 0.01, 0.03, 0.01])
+    assert found.select("device", "operator", "place", "ms", "share").rows() == [
         ("cuda", "conv", 1, 6.0, 0.75),
         ("cuda", "add", 2, 2.0, 0.25),
         ("cuda", "copy to the GPU", None, 1.0, 0.125),
@@ -221,8 +244,9 @@ def test_operators_are_ranked_by_the_time_on_the_cells_own_device() -> None:
 
 
 def test_causes_are_shares_of_the_step() -> None:
-    rows = causes([cell(parts_ns={"compute": 1e6, "idle_input_wait": 3e6, "exposed_copy": 0.0}), cell("cpu")])
-    assert rows.select("part", "ms", "share").rows() == [("idle_input_wait", 3.0, 0.75), ("compute", 1.0, 0.25)]
+    profiled = cell(parts_ns={"compute": 1e6, "idle_input_wait": 3e6, "exposed_copy": 0.0}, profiled_steps=3)
+    rows = causes([profiled, cell("cpu")]).select("part", "ms", "share", "profiled_steps").rows()
+    assert rows == [("idle_input_wait", 3.0, 0.75, 3), ("compute", 1.0, 0.25, 3)]
 
 
 def test_a_larger_batch_is_held_against_the_next_smaller_one() -> None:
@@ -234,6 +258,21 @@ def test_a_larger_batch_is_held_against_the_next_smaller_one() -> None:
     assert row["throughput_change"] == pytest.approx(1 / 3)
     assert row["step_ms_change"] == pytest.approx(0.5)
     assert (row["device_memory_change"], row["utilisation_from_percent"], row["image_energy_change"]) == (None, None, None)
+
+
+def test_what_a_larger_batch_changes_in_energy_and_waiting_keeps_both_ends() -> None:
+    def counted(every_j: float) -> pl.DataFrame:
+        return samples(("nvml", "GPU-a", "energy_j", [every_j * index for index in range(9)]))
+
+    before = cell(batch=64, step_log=steps(100.0, 64, wait_ms=10.0), telemetry=counted(50.0))
+    after = cell(batch=128, step_log=steps(100.0, 128, wait_ms=50.0), telemetry=counted(80.0))
+    cells = [before, after]
+    row = batch_effect(throughput(cells), memory(cells), utilisation(cells), energy(cells, 25_000)).row(0, named=True)
+    assert (row["input_wait_from_share"], row["input_wait_to_share"]) == pytest.approx((0.1, 0.5))
+    # 200 J of 1280 images, 320 J of 2560; each off by half of what was counted between two samples, at both edges
+    assert row["image_energy_change"] == pytest.approx((320 / 2560) / (200 / 1280) - 1)
+    assert row["image_energy_change_low"] == pytest.approx((240 / 2560) / (250 / 1280) - 1)
+    assert row["image_energy_change_high"] == pytest.approx((400 / 2560) / (150 / 1280) - 1)
 
 
 def test_time_begins_with_the_first_step_of_each_cell() -> None:

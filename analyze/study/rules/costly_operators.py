@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RULE, QUESTION = "costly_operators", 7
 NAMED = 3
-#: below this share of the device's time the copy is no place to save
+#: below this share of the step the copy is no place to save
 COPY_SHARE = 0.05
 COPY = "copy to the GPU"
 
@@ -25,14 +25,17 @@ def costly_operators(tables: Tables) -> Iterator[Statement]:
     for cell in dict.fromkeys(found["cell"] for found in rows(tables, "operators", mode="train")):
         listed = [found for found in rows(tables, "operators", cell=cell) if found["place"] is not None][:NAMED]
         if listed:
-            names = ", ".join(f"{found['operator'].removeprefix('aten::')} ({percent(found['share'])})" for found in listed)
-            where = f"On the {device(listed[0]['device'])} at batch {listed[0]['batch_size']}"
-            text = f"{where} training spends most of its time in {names}."
+            names = ", ".join(f"{percent(found['share'])} is {found['operator'].removeprefix('aten::')}" for found in listed)
+            where = f"on the {device(listed[0]['device'])} at batch {listed[0]['batch_size']}"
+            text = f"Of the time that training computes {where}, {names}."
             yield statement(RULE, QUESTION, text, *(found.cite("operator", "share") for found in listed))
         copy = row(tables, "operators", cell=cell, operator=COPY)
         if copy is not None:
-            matters = copy["share"] >= COPY_SHARE
-            text = f"The copy to the GPU takes {copy['ms']:.2f} ms a step at batch {copy['batch_size']}, "
-            text += f"{percent(copy['share'])} of the device's time: "
-            text += "worth hiding behind other work." if matters else "not what costs time."
-            yield statement(RULE, QUESTION, text, copy.cite("ms", "share"))
+            text = f"The copy to the GPU takes {copy['ms']:.2f} ms a step at batch {copy['batch_size']}"
+            numbers = ["ms"]
+            if copy["step_share"] is not None:
+                numbers.append("step_share")
+                matters = copy["step_share"] >= COPY_SHARE
+                text += f", {percent(copy['step_share'])} of it: "
+                text += "worth hiding behind other work" if matters else "not what costs time"
+            yield statement(RULE, QUESTION, f"{text}.", copy.cite(*numbers))

@@ -1,11 +1,12 @@
 """What energy does an image take, how warm does it get, and how much of the power goes into waiting?"""
 
+# ruff: noqa: RUF001 - dashes of ranges are meant
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from analyze.study.cited import rows, statement
-from analyze.study.wording import amount, percent, span
+from analyze.study.wording import amount, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,14 +29,22 @@ def energy_use(tables: Tables) -> Iterator[Statement]:
 
 
 def _energy(found: Row) -> Statement:
-    numbers = ["mean_w", "image_j", "image_low_j", "image_high_j", "epoch_wh"]
-    text = f"At batch {found['batch_size']} {found['part']} draws {found['mean_w']:.0f} W in training: "
-    text += f"{amount(found['image_j'])} J an image ({span(found['image_low_j'], found['image_high_j'], '{:.3g}')}), "
-    text += f"{amount(found['epoch_wh'])} Wh an epoch (extrapolated)"
+    numbers = ["mean_w", "image_j", "image_low_j", "image_high_j", "epoch_wh", "epoch_low_wh", "epoch_high_wh"]
+    limit = ""
+    if found["limit_w"] is not None:
+        numbers.append("limit_w")
+        limit = f"of {found['limit_w']:.0f} "
+    text = f"At batch {found['batch_size']} {found['part']} draws {found['mean_w']:.0f} {limit}W in training: "
+    text += f"{amount(found['image_j'])} J an image ({_span(found['image_low_j'], found['image_high_j'])}), "
+    text += f"{amount(found['epoch_wh'])} Wh an epoch ({_span(found['epoch_low_wh'], found['epoch_high_wh'])}, extrapolated)"
     if found["idle_share"] is not None:
         numbers.append("idle_share")
-        text += f"; {percent(found['idle_share'])} of it the idle card would draw too"
+        text += f"; {percent(found['idle_share'])} of it the card would draw idle too"
     if found["highest_c"] is not None:
         numbers.append("highest_c")
         text += f"; at most {found['highest_c']:.0f} °C"
     return statement(RULE, QUESTION, f"{text}.", found.cite(*numbers))
+
+
+def _span(low: float, high: float) -> str:
+    return f"{amount(low)}–{amount(high)}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyze.study.cited import rows, statement
-from analyze.study.wording import MODES, device, span, times
+from analyze.study.wording import MODES, device, percent, span, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from analyze.study.model import Statement
 
 RULE, QUESTION = "faster_device", {"train": 4, "infer": 5}
+#: a device that waits for input for so much of its time is faster than its step times show
+HELD_BACK_SHARE = 0.1
 
 
 def faster_device(tables: Tables) -> Iterator[Statement]:
     """One sentence per mode and batch size that ran on both."""
     for found in rows(tables, "speed_up"):
-        numbers = found.cite("speed_up", "speed_up_low", "speed_up_high")
-        yield statement(RULE, QUESTION[found["mode"]], _sentence(found), numbers)
+        text, numbers = _sentence(found), ["speed_up", "speed_up_low", "speed_up_high"]
+        share, work = found["input_wait_share"], found["work_speed_up"]
+        if share is not None and work is not None and share >= HELD_BACK_SHARE:
+            numbers += ["input_wait_share", "work_speed_up"]
+            text += f" The {device(found['device'])} waits for input {percent(share)} of the time; "
+            text += f"less such waits its steps are {times(work)}× as fast as the {device(found['base'])}'s."
+        yield statement(RULE, QUESTION[found["mode"]], text, found.cite(*numbers))
 
 
 def _sentence(found: Row) -> str:

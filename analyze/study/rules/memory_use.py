@@ -28,10 +28,20 @@ def memory_use(tables: Tables) -> Iterator[Statement]:
 
 def _device(name: str, cells: list[Row]) -> Iterator[Statement]:
     known = [cell for cell in cells if cell["device_allocated_bytes"] is not None]
-    if known:
-        sizes = ", ".join(f"{gib(cell['device_allocated_bytes'])} at batch {cell['batch_size']}" for cell in known)
-        text = f"Training needs {sizes} of the {device(name)}'s memory."
-        yield statement(RULE, QUESTION, text, *(cell.cite("device_allocated_bytes") for cell in known))
+    if not known:
+        return
+    numbers = ["device_allocated_bytes"]
+    sizes = ", ".join(f"{gib(cell['device_allocated_bytes'])} at batch {cell['batch_size']}" for cell in known)
+    text = f"Tensors of training take {sizes} of the {device(name)}'s "
+    if known[0]["device_total_bytes"] is None:
+        text += "memory"
+    else:
+        numbers.append("device_total_bytes")
+        text += gib(known[0]["device_total_bytes"])
+    if all(cell["device_used_bytes"] is not None for cell in known):
+        numbers.append("device_used_bytes")
+        text += f"; with all else on the card it is {', '.join(gib(cell['device_used_bytes']) for cell in known)}"
+    yield statement(RULE, QUESTION, f"{text}.", *(cell.cite(*numbers) for cell in known))
 
 
 def _host(name: str, cells: list[Row]) -> Iterator[Statement]:
@@ -39,8 +49,11 @@ def _host(name: str, cells: list[Row]) -> Iterator[Statement]:
     if len(known) < 2:  # noqa: PLR2004 - nothing to compare
         return
     first, last = known[0], known[-1]
-    constant = abs(last["host_used_bytes"] - first["host_used_bytes"]) <= CONSTANT_SHARE * first["host_used_bytes"]
-    text = f"Memory in use on the host {'stays' if constant else 'does not stay'} the same when training on the {device(name)} "
-    text += f"({gib(first['host_used_bytes'])} at batch {first['batch_size']}, "
-    text += f"{gib(last['host_used_bytes'])} at {last['batch_size']})."
-    yield statement(RULE, QUESTION, text, first.cite("host_used_bytes"), last.cite("host_used_bytes"))
+    before, after, total = first["host_used_bytes"], last["host_used_bytes"], last["host_total_bytes"]
+    constant = abs(after - before) <= CONSTANT_SHARE * before
+    change = "stays about the same" if constant else "grows" if after > before else "shrinks"
+    text = f"Memory in use on the host {change} with the batch when training on the {device(name)} "
+    text += f"({gib(before)} at batch {first['batch_size']}, {gib(after)} at {last['batch_size']}"
+    text += ")." if total is None else f", of {gib(total)})."
+    whole = () if total is None else last.cite("host_total_bytes")
+    yield statement(RULE, QUESTION, text, first.cite("host_used_bytes"), last.cite("host_used_bytes"), whole)

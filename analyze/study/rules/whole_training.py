@@ -25,7 +25,7 @@ def whole_training(tables: Tables) -> Iterator[Statement]:
         text = (
             f"{asked} of {found['images_per_epoch']:,} images would take {duration(found['hours'])} ({spread}) "
             f"on the {device(found['device'])} at batch {found['batch_size']}, "
-            f"extrapolated from {found['stretch_images']:,} images in {found['stretch_s']:.1f} s."
+            f"extrapolated from {found['stretch_images']:,} images in {found['stretch_s']:.1f} s, steps alone."
         )
         numbers = ("hours", "hours_low", "hours_high", "epochs", "images_per_epoch", "stretch_images", "stretch_s")
         yield statement(RULE, QUESTION, text, found.cite(*numbers))

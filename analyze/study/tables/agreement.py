@@ -19,7 +19,8 @@ COLUMNS = (
     Column("batch_size", pl.Int64, "", "images per step"),
     Column("base", pl.String, "", "device that is compared with"),
     Column("device", pl.String, "", "device that is compared"),
-    Column("steps_compared", pl.Int64, "", "steps whose loss both logged"),
+    Column("steps", pl.Int64, "", "training steps before the comparison"),
+    Column("steps_compared", pl.Int64, "", "those of them whose loss both logged: it is read when that holds nothing up"),
     Column(
         "first_loss_difference",
         pl.Float64,
@@ -53,7 +54,7 @@ def _row(base: Measured, other: Measured, results: pl.DataFrame) -> dict[str, An
     limit = min(_compared(cell) for cell in (base, other))
     logs = [cell.step_log.filter(pl.col("step") < limit).drop_nulls("loss").select("step", "loss") for cell in (base, other)]
     both = logs[0].join(logs[1], on="step", suffix="_other").sort("step")
-    row["steps_compared"] = both.height
+    row["steps"], row["steps_compared"] = limit, both.height
     if not both.is_empty():
         off = (both["loss_other"] - both["loss"]).abs()
         mean = number_or_none(both["loss"].mean()) or 0.0

@@ -19,13 +19,14 @@ COLUMNS = (
     Column("part", pl.String, "", "of a GPU's step: compute, exposed_copy, idle_<cause> …; of a CPU's: input_wait, forward …"),
     Column("ms", pl.Float64, "ms", "mean per step"),
     Column("share", pl.Float64, "", "of the step"),
+    Column("profiled_steps", pl.Int64, "", "steps that it is a mean of, recorded under the profiler; null where not known"),
 )
 
 
 def causes(cells: Sequence[Measured]) -> pl.DataFrame:
     """One row per cell and part of its step, largest first; cells without a trace have none."""
     rows = (
-        {**named(cell), "part": part, "ms": ns / 1e6, "share": ns / total}
+        {**named(cell), "part": part, "ms": ns / 1e6, "share": ns / total, "profiled_steps": cell.profiled_steps}
         for cell in cells
         if (total := sum(cell.parts_ns.values())) > 0
         for part, ns in sorted(cell.parts_ns.items(), key=lambda item: -item[1])

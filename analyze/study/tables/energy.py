@@ -26,6 +26,7 @@ COLUMNS = (
     Column("part", pl.String, "", "CPU (all packages of the host), GPU 0, GPU 1 …"),
     Column("source", pl.String, "", "counter (an energy counter), power (an integral of power samples); null: temperature alone"),
     Column("mean_w", pl.Float64, "W", "energy by time over the measured steps; null where it is not known"),
+    Column("limit_w", pl.Float64, "W", "power that the card may draw; null where not known"),
     Column("highest_c", pl.Float64, "°C", "highest temperature; null where not sampled"),
     Column("idle_w", pl.Float64, "W", "mean power of the same GPU while this study trained on the CPU; null where it did not"),
     Column("idle_share", pl.Float64, "", "of the energy, what the idle device would have taken; null likewise"),
@@ -71,7 +72,16 @@ def _rows(cell: Measured, images_per_epoch: int) -> Iterator[dict[str, Any]]:
         spent = _spent(texts.filter(mine, kind & (pl.col("source") != "psutil")), stretches, images_per_epoch)
         if spent or highest_c is not None:
             is_idle = cell.device == "cpu" and uuid is not None and not busy.is_empty() and busy.max() < IDLE_PERCENT  # type: ignore[operator]
-            yield {**named(cell), "part": part, "mean_w": None, **spent, "highest_c": highest_c, "is_idle": is_idle}
+            limit_w = cell.power_limits_w.get(uuid or "")
+            yield {
+                **named(cell),
+                "part": part,
+                "mean_w": None,
+                **spent,
+                "highest_c": highest_c,
+                "limit_w": limit_w,
+                "is_idle": is_idle,
+            }
 
 
 def _with_images(steps: pl.DataFrame, batch_size: int) -> list[tuple[float, float, int]]:

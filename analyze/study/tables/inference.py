@@ -26,14 +26,15 @@ COLUMNS = (
     Column("single_image_p50_ms", pl.Float64, "ms", "from one decoded image in host memory to its class"),
     Column("single_image_p99_ms", pl.Float64, "ms", "likewise"),
     Column("images_per_s", pl.Float64, "1/s", "images by time, loading included"),
+    Column("input_wait_share", pl.Float64, "", "share of that time spent waiting for the next batch; null where not measured"),
 )
 
 
 def inference(cells: Sequence[Measured], throughput: pl.DataFrame) -> pl.DataFrame:
     """One row per cell of inference."""
     rows = (row for row in (_row(cell) for cell in cells if cell.mode == "infer") if row is not None)
-    rates = throughput.select("cell", "images_per_s")
-    return frame(rows, COLUMNS).drop("images_per_s").join(rates, on="cell", how="left")
+    rates = throughput.select("cell", "images_per_s", "input_wait_share")
+    return frame(rows, COLUMNS).drop("images_per_s", "input_wait_share").join(rates, on="cell", how="left")
 
 
 def _row(cell: Measured) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from analyze.study.stretch import stretch, within
 from analyze.study.tables._cells import CELL, frame, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from analyze.study.model import Measured
 
@@ -21,6 +21,7 @@ COLUMNS = (
     Column("device_allocated_bytes", pl.Int64, "bytes", "most that torch had allocated on the device; null without one"),
     Column("device_reserved_bytes", pl.Int64, "bytes", "most that its allocator held; null likewise"),
     Column("device_used_bytes", pl.Int64, "bytes", "most in use on the busiest device, other processes included"),
+    Column("device_total_bytes", pl.Int64, "bytes", "memory of the device in use"),
     Column("process_bytes", pl.Int64, "bytes", "most of the process and its loader workers; pages they share count twice"),
     Column("host_used_bytes", pl.Int64, "bytes", "most in use on the host, by everything"),
     Column("host_total_bytes", pl.Int64, "bytes", "memory of the host"),
@@ -38,6 +39,7 @@ def _row(cell: Measured) -> dict[str, Any]:
         **named(cell),
         "device_allocated_bytes": cell.manifest.get("peak_memory_allocated_bytes") if cell.device != "cpu" else None,
         "device_reserved_bytes": cell.manifest.get("peak_memory_reserved_bytes") if cell.device != "cpu" else None,
+        "device_total_bytes": _total(cell.manifest) if cell.device != "cpu" else None,
         "host_total_bytes": host.get("memory_bytes"),
     }
     if cell.telemetry is None:
@@ -49,6 +51,12 @@ def _row(cell: Measured) -> dict[str, Any]:
     row["process_bytes"] = None if own is None else own + (workers or 0)
     row["host_used_bytes"] = _most(samples, "psutil", "memory_used_bytes")
     return row
+
+
+def _total(manifest: Mapping[str, Any]) -> int | None:
+    cards = {card.get("index"): card for card in manifest.get("devices") or []}
+    size = cards.get(manifest.get("current_device_index"), {}).get("memory_bytes")
+    return None if size is None else int(size)
 
 
 def _most(samples: pl.DataFrame, source: str, metric: str) -> int | None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from analyze.scalars import number
+from analyze.scalars import number, number_or_none
 from analyze.schema import Column
+from analyze.study.stretch import stretch
 from analyze.study.tables._cells import CELL, frame, named
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ COLUMNS = (
     Column("place", pl.Int64, "", "1 for the costliest operator; null for the copy, which operators above may contain"),
     Column("ms", pl.Float64, "ms", "on the cell's device, per profiled step, without the operators inside"),
     Column("share", pl.Float64, "", "of all operators' time on that device"),
+    Column("step_share", pl.Float64, "", "of the mean measured step; null where none was measured"),
 )
 COPY = "copy to the GPU"
 LISTED = 8
@@ -39,7 +41,12 @@ def _rows(cell: Measured) -> Iterator[dict[str, object]]:
     total = number(known[column].sum())
     if total <= 0:
         return
+    step_ns = number_or_none(stretch(cell.step_log)["dur_ns"].mean())
+
+    def shares(ns: float) -> dict[str, float | None]:
+        return {"ms": ns / 1e6, "share": ns / total, "step_share": ns / step_ns if step_ns else None}
+
     for place, (name, ns) in enumerate(known.top_k(LISTED, by=column).select("operator", column).rows(), 1):
-        yield {**named(cell), "operator": name, "place": place, "ms": ns / 1e6, "share": ns / total}
+        yield {**named(cell), "operator": name, "place": place, **shares(ns)}
     if cell.device != "cpu" and cell.copy_to_device_ns is not None:
-        yield {**named(cell), "operator": COPY, "ms": cell.copy_to_device_ns / 1e6, "share": cell.copy_to_device_ns / total}
+        yield {**named(cell), "operator": COPY, **shares(cell.copy_to_device_ns)}
