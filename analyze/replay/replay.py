@@ -14,7 +14,7 @@ from analyze.errors import MissingData
 from analyze.replay.build import build_program
 from analyze.replay.event_cost import LEAN_EVENT_COST_NS, RICH_EVENT_COST_NS, event_cost
 from analyze.replay.program import Program
-from analyze.replay.simulate import Played, simulate
+from analyze.replay.simulate import Played, host_time_ns, simulate
 from analyze.scalars import number, number_or_none, whole
 
 if TYPE_CHECKING:
@@ -108,6 +108,12 @@ class Replay:
         middle = self._saved(self.step_after(edit))
         ends = [self._saved(self.step_after(edit, cost)) for cost in (self.event_cost_ns[0], self.event_cost_ns[2])]
         return Saving(ns=middle, low_ns=min(middle, *ends), high_ns=max(middle, *ends))
+
+    def host_time_removed_ns(self, edit: Edit) -> float:
+        """Host time per step of the reported step time that the edit removes, whether or not the step gets shorter by it."""
+        cost = self.event_cost_ns[1]
+        removed = host_time_ns(self.program, cost) - host_time_ns(edit(self.program), cost)
+        return removed / self.program.steps * self.step_ns / self.played.step_ns
 
     def _saved(self, after_ns: float) -> float:
         return min(max(self.step_ns - after_ns, 0.0), self.step_ns)

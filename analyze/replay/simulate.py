@@ -40,8 +40,7 @@ class Played:
 
 def simulate(program: Program, event_cost_ns: float = 0.0) -> Played:
     """Replay with this much host time taken off per event that the profiler recorded."""
-    gap = np.maximum(program.gap - event_cost_ns * program.gap_events, 0.0)
-    cost = np.maximum(program.cost - event_cost_ns * program.call_events, 0.0)
+    gap, cost = _host_times(program, event_cost_ns)
     runs = _runs(program)
     stepwise = len(runs) * SHORT_RUN > gap.size
     host, free = 0.0, np.full(max(program.streams, 1), -np.inf)
@@ -65,6 +64,17 @@ def simulate(program: Program, event_cost_ns: float = 0.0) -> Played:
         pass_begin=begin,
         pass_end=finish,
     )
+
+
+def host_time_ns(program: Program, event_cost_ns: float = 0.0) -> float:
+    """What the host spends in the window, its waits left out."""
+    gap, cost = _host_times(program, event_cost_ns)
+    return float(gap.sum() + cost.sum())
+
+
+def _host_times(program: Program, event_cost_ns: float) -> tuple[Floats, Floats]:
+    gap = np.maximum(program.gap - event_cost_ns * program.gap_events, 0.0)
+    return gap, np.maximum(program.cost - event_cost_ns * program.call_events, 0.0)
 
 
 def _runs(program: Program) -> list[tuple[int, int]]:

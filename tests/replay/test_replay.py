@@ -14,7 +14,7 @@ from analyze.replay.edits import with_work_duration, without_host_regions, witho
 from analyze.replay.event_cost import LEAN_EVENT_COST_NS, MAX_EVENT_COST_NS, event_cost
 from analyze.replay.replay import Replay, replay
 from tests.builders import family, kernel, marker, on_thread, step_times, table, timed
-from tests.replay.programs import Call, Work, program
+from tests.replay.programs import Call, Work, program, replay_of
 from tests.timeline import US, Timeline
 
 if TYPE_CHECKING:
@@ -286,3 +286,28 @@ def test_steps_that_were_never_profiled_cannot_be_replayed_as_if() -> None:
     found = replay(steps, times, *families)
     assert (found.program.steps, found.step_ns) == (1, 500)
     assert pl.DataFrame({"threads": list(found.threads)}).is_empty()
+
+
+class TestHostTimeRemoved:
+    """1,000 and 500 of the host's time, ten events in the first; 2,000 of device work, on which nothing waits."""
+
+    BUILT = program(Call(gap=1_000, gap_events=10, work=(Work(dur=2_000),)), Call(gap=500))
+    FIRST = (np.array([0]), np.array([1_000]))
+
+    def test_it_counts_although_the_device_sets_the_pace(self) -> None:
+        found = replay_of(self.BUILT)
+        assert found.host_time_removed_ns(without_host_regions(self.FIRST)) == 1_000
+        # two passes: the device's 2,000 each
+        assert found.saving(without_host_regions(self.FIRST)).ns == pytest.approx(0)
+
+    def test_less_what_recording_costs(self) -> None:
+        """At 20 an event the first stretch is 800 of 1,300 on the host; nothing on the device changes."""
+        found = replace(replay_of(self.BUILT), event_cost_ns=(20.0, 20.0, 20.0))
+        assert found.host_time_removed_ns(without_host_regions(self.FIRST)) == pytest.approx(800)
+
+    def test_in_time_of_the_reported_step(self) -> None:
+        found = replay_of(self.BUILT)
+        assert replace(found, step_ns=found.step_ns / 2).host_time_removed_ns(without_host_regions(self.FIRST)) == 500
+
+    def test_an_edit_that_removes_no_host_time(self) -> None:
+        assert replay_of(self.BUILT).host_time_removed_ns(with_work_duration(np.array([1000]), np.array([1.0]))) == 0

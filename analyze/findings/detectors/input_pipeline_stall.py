@@ -28,8 +28,8 @@ DETECTOR = Detector(
     ),
     measured=(
         "Time inside the loader's next(), in the step log of unprofiled steps where the run has one, else in the trace. "
-        "Saving: the recorded steps replayed with that wait gone; the lower bound leaves what the extra workers that fit "
-        "the machine could not hide."
+        "Saving: the recorded steps replayed without the part of the wait that workers which fit the machine would hide: as "
+        "many as it has cores for, twice as many where some run already."
     ),
     fix=(
         Remedy(
@@ -46,7 +46,7 @@ DETECTOR = Detector(
 USUAL_WORKERS = 8
 #: worker processes beside each other load this much as fast as one alone: they share memory, caches and the way to the loop
 WORKER_EFFICIENCY = 0.75
-#: where workers run already, the fix is twice as many
+#: where workers run already, the fix is twice as many where the machine has the cores, and half the work per sample where not
 BUSY_WORKERS_FACTOR = 2
 #: batches differ in what loading them takes, by more than host times do
 SPREAD = 0.05
@@ -70,11 +70,12 @@ def detect(
     if wait is None:
         raise MissingData("neither the trace nor a step log says how long the loop waited for input")
     step = number(logged["step_ns"].mean())
+    fewer, usual = _left_over(step, step - wait, not (manifest or {}).get("workers"), manifest or {})
     return modelled(
         DETECTOR.id,
         step,
-        saving_ns=wait * (1 - _left_over(step, step - wait, not (manifest or {}).get("workers"), _workers(manifest or {})[1])),
-        low_ns=wait * (1 - _left_over(step, step - wait, not (manifest or {}).get("workers"), _workers(manifest or {})[0])),
+        saving_ns=wait * (1 - usual),
+        low_ns=wait * (1 - fewer),
         high_ns=wait,
         min_share=MIN_SHARE,
         message=f"The loop waits {wait / 1e6:.3g} ms for each batch; with input ready it would save {{saving}}.",
@@ -94,9 +95,12 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
     itself = bool(inside["loads_itself"].any())
     spans = of_frame(input_wait)
     ready = without_host_regions(spans)
-    rest = replay.step_after(ready)
-    fewer, usual = (_left_over(replay.step_ns, rest, itself, workers) for workers in _workers(manifest))
+    # the loop's own time, which the device may exceed: then there is less to save, and the replay knows
+    waited = replay.host_time_removed_ns(ready)
+    fewer, usual = _left_over(replay.step_ns, replay.step_ns - waited, itself, manifest)
     loads = "in the training process itself" if itself else "in workers that do not keep up"
+    full = not itself and _added_workers(manifest) == 0
+    remedy = "no core is left for more workers, and half the work per sample" if full else "more workers"
     found = replayed(
         DETECTOR.id,
         replay,
@@ -107,8 +111,8 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
         spread=SPREAD,
         min_share=MIN_SHARE,
         message=(
-            f"The loop waits {(logged_wait or recorded) / 1e6:.3g} ms for each batch, loaded {loads}; more workers would "
-            "give back {saving}."
+            f"The loop waits {(logged_wait or recorded) / 1e6:.3g} ms for each batch, loaded {loads}; {remedy} "
+            "would give back {saving}."
         ),
         location="the loader's next()",
         evidence=inside.sort("dur_ns", descending=True, maintain_order=True)
@@ -116,27 +120,47 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
         .head(50),
         thresholds={"min_share": MIN_SHARE, "workers": float(_workers(manifest)[1])},
     )
-    sized = [_sized(finding, replay, logged_wait, recorded) for finding in found]
+    sized = [_sized(finding, replay, logged_wait, waited) for finding in found]
     return [finding for finding in sized if (finding.step_saving_ns or 0.0) >= MIN_SHARE * replay.step_ns]
 
 
-def _left_over(step_ns: float, rest_ns: float, itself: bool, workers: int) -> float:
-    """Share of the wait that stays when loading goes on in other processes while the rest of the step runs.
+def _left_over(step_ns: float, rest_ns: float, itself: bool, manifest: Mapping[str, Any]) -> tuple[float, float]:
+    """Shares of the wait that stay, cautious and usual, when loading goes on in other processes while the rest runs.
 
     A batch takes step - rest to load in the loop, and a worker no less; where workers run already, the step is the pace
-    at which they deliver, and twice as many deliver twice as fast.
+    at which they deliver, and more deliver faster as long as there are cores for them.
     """
     wait = step_ns - rest_ns
-    pace = wait / (workers * WORKER_EFFICIENCY) if itself else step_ns / BUSY_WORKERS_FACTOR
-    return min(max(pace - rest_ns, 0.0) / wait, 1.0) if wait > 0 else 0.0
+    paces = (wait / (n * WORKER_EFFICIENCY) for n in _workers(manifest)) if itself else _paces(step_ns, manifest)
+    few, usual = (min(max(pace - rest_ns, 0.0) / wait, 1.0) if wait > 0 else 0.0 for pace in paces)
+    return few, usual
 
 
-def _sized(finding: Finding, replay: Replay, logged_wait: float | None, recorded: float) -> Finding:
-    """Bring the saving to the wait of the unprofiled steps: profiling speeds up nothing that other processes do."""
-    if logged_wait is None or finding.step_saving_ns is None:
+def _paces(step_ns: float, manifest: Mapping[str, Any]) -> tuple[float, float]:
+    """How often a batch would come, cautious and usual, from twice as many workers or as many more as there are cores for."""
+    running, added = manifest.get("workers"), _added_workers(manifest)
+    if added == 0:
+        return step_ns, step_ns / BUSY_WORKERS_FACTOR
+    more = (BUSY_WORKERS_FACTOR - 1 if not running or added is None else added / running) * WORKER_EFFICIENCY
+    return step_ns / (1 + more / 2), step_ns / (1 + more)
+
+
+def _added_workers(manifest: Mapping[str, Any]) -> int | None:
+    """Workers that can join those that run; None where workers or cores are not known."""
+    cores, running = _cores(manifest), manifest.get("workers")
+    if not cores or not running:
+        return None
+    return max(min((BUSY_WORKERS_FACTOR - 1) * int(running), cores - 1 - int(running)), 0)
+
+
+def _sized(finding: Finding, replay: Replay, logged_wait: float | None, waited: float) -> Finding:
+    """Bring the saving to the wait of the unprofiled steps: profiling speeds up nothing that other processes do.
+
+    waited is the replayed wait, of which what recording the loader's own operators costs is taken off already.
+    """
+    if logged_wait is None or finding.step_saving_ns is None or waited <= 0:
         return finding
-    # the saving is in time of the reported step already, the recorded wait is not
-    ratio = min(logged_wait / (recorded * replay.step_ns / replay.played.step_ns), MAX_LOG_RATIO)
+    ratio = min(logged_wait / waited, MAX_LOG_RATIO)
     limit = min(replay.step_ns, logged_wait)
     saving = min(finding.step_saving_ns * ratio, limit)
     return replace(
@@ -150,7 +174,12 @@ def _sized(finding: Finding, replay: Replay, logged_wait: float | None, recorded
 
 def _workers(manifest: Mapping[str, Any]) -> tuple[int, int]:
     """A cautious and a usual number of workers that the machine has cores for."""
+    cores = _cores(manifest)
+    usual = min(USUAL_WORKERS, max(cores - 1, 1)) if cores else USUAL_WORKERS
+    return max(usual // 2, 1), usual
+
+
+def _cores(manifest: Mapping[str, Any]) -> int | None:
     host = manifest.get("host") or {}
     cores = host.get("cores_usable") or host.get("cores")
-    usual = min(USUAL_WORKERS, max(int(cores) - 1, 1)) if cores else USUAL_WORKERS
-    return max(usual // 2, 1), usual
+    return int(cores) if cores else None

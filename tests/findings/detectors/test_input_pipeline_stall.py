@@ -60,10 +60,26 @@ class TestInTheTrace:
         assert finding.thresholds["workers"] == 2
 
     def test_workers_that_do_not_keep_up_are_doubled(self) -> None:
-        """They deliver every 5,101; twice as many every 2,550.5, of which 1,449.5 are waited for."""
+        """They deliver every 5,101; twice as many at 0.75 every 2,914.9, of which 1,813.9 are waited for."""
         finding = one(training(workers="_MultiProcessing").workspace(baseline_step_ms=5.101, manifest=MANY_CORES), ID)
-        assert finding.step_saving_ns == pytest.approx((4_000 - 1_449.5) * US, rel=0.01)
+        assert finding.step_saving_ns == pytest.approx((4_000 - 1_813.9) * US, rel=0.01)
         assert "in workers that do not keep up" in finding.message
+
+    def test_more_workers_are_no_more_than_the_cores_left_for_them(self) -> None:
+        """Four workers and the loop on six cores: one more at 0.75 delivers every 4,295.6; half of one every 4,663.8."""
+        few_cores = {"host": {"cores_usable": 6}, "workers": 4}
+        finding = one(training(workers="_MultiProcessing").workspace(baseline_step_ms=5.101, manifest=few_cores), ID)
+        assert finding.step_saving_ns == pytest.approx((5_101 - 4_295.6) * US, rel=0.01)
+        assert finding.step_saving_low_ns == pytest.approx(0.95 * (5_101 - 4_663.8) * US, rel=0.02)
+
+    def test_where_no_core_is_left_samples_must_cost_less(self) -> None:
+        """Half the work comes every 2,550.5; that none of it can be saved is possible too."""
+        full = {"host": {"cores_usable": 4}, "workers": 4}
+        finding = one(training(workers="_MultiProcessing").workspace(baseline_step_ms=5.101, manifest=full), ID)
+        assert finding.step_saving_ns == pytest.approx(2_550.5 * US, rel=0.01)
+        assert finding.step_saving_low_ns == pytest.approx(0, abs=5 * US)
+        assert finding.step_saving_high_ns == pytest.approx(1.05 * 4_000 * US, rel=0.02)
+        assert "no core is left for more workers, and half the work per sample would give back" in finding.message
 
     def test_the_unprofiled_wait_is_the_one_that_counts(self) -> None:
         """Profiled steps wait 4,000, unprofiled ones 2,000 of 3,101."""
@@ -113,9 +129,9 @@ class TestInTheStepLog:
         assert finding.evidence["input_wait_ns"].to_list() == [3_000 * US] * 5
 
     def test_running_workers_are_doubled_there_too(self) -> None:
-        """Every 5,101, twice as many every 2,550.5; the rest of the step takes 2,101: 449.5 stay."""
+        """Every 5,101, twice as many at 0.75 every 2,914.9; the rest of the step takes 2,101: 813.9 stay."""
         finding = one(self.unlabelled().workspace(step_log=log(3_000), manifest=MANY_CORES | {"workers": 4}), ID)
-        assert finding.step_saving_ns == pytest.approx(2_550.5 * US)
+        assert finding.step_saving_ns == pytest.approx(2_186.1 * US, rel=1e-4)
 
     def test_silent_where_the_log_shows_little(self) -> None:
         assert findings(self.unlabelled().workspace(step_log=log(100)), ID) == ()
