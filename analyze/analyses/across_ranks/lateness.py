@@ -6,8 +6,11 @@ collective held it up.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
+from analyze.analyses.across_ranks._noise import chance
+from analyze.analyses.across_ranks._others import others_median
 from analyze.errors import MissingData
 from analyze.schema import Column
 
@@ -15,7 +18,7 @@ COLUMNS = (
     Column("rank", pl.Int64, "", "rank"),
     Column("own_ns", pl.Float64, "ns", "own part of a step, mean"),
     Column("excess_ns", pl.Float64, "ns", "own part beyond the median of the other ranks, median over steps"),
-    Column("noise_ns", pl.Float64, "ns", "standard error of that median; null where one step was recorded"),
+    Column("noise_ns", pl.Float64, "ns", "standard error of the excess; null where one step was recorded"),
     Column("significant", pl.Boolean, "", "whether the excess clears the noise and is worth a look"),
     Column("cause", pl.String, "", "part with the largest excess: input_wait, gc, host, compute, copy"),
     Column("cause_ns", pl.Float64, "ns", "excess of that part, median over steps"),
@@ -27,12 +30,8 @@ COLUMNS = (
 PARTS = ("input_wait", "gc", "host", "compute", "copy")
 #: an excess below this share of the step is not worth a name
 MIN_STEP_SHARE = 0.03
-#: and this many standard errors of it must fit between it and nothing
-MIN_ERRORS = 3.0
 #: with one step, nothing tells noise from habit: only a large excess counts
 ONE_STEP_SHARE = 0.10
-#: standard deviation by the median distance from the median, and the error of a median by it, where values are normal
-DEVIATION_OF_MAD, MEDIAN_ERROR = 1.4826, 1.2533
 #: waits shorter than this are how collectives come apart anyway
 MIN_WAIT_NS = 20_000
 
@@ -47,25 +46,17 @@ def lateness(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | None 
     compared = beyond.group_by("rank").agg(
         pl.col("own_ns").mean(),
         excess_ns=pl.col("own_ns_excess").median(),
-        spread=(pl.col("own_ns_excess") - pl.col("own_ns_excess").median()).abs().median(),
         **{part: pl.col(f"{part}_ns_excess").median() for part in PARTS},
     )
-    # a few steps tell little about one rank's spread; all ranks' together tell more
-    noise = (
-        pl.lit(None, dtype=pl.Float64) if steps == 1 else pl.col("spread").mean() * DEVIATION_OF_MAD * MEDIAN_ERROR / steps**0.5
-    )
     step_ns = pl.lit(rank_steps["step_ns"].mean(), dtype=pl.Float64)
-    clears = (
-        pl.when(pl.col("noise_ns").is_null())
-        .then(pl.col("excess_ns") > ONE_STEP_SHARE * step_ns)
-        .otherwise((pl.col("excess_ns") > MIN_ERRORS * pl.col("noise_ns")) & (pl.col("excess_ns") > MIN_STEP_SHARE * step_ns))
-    )
+    least = ONE_STEP_SHARE if steps == 1 else MIN_STEP_SHARE
+    clears = pl.col("by_chance").not_() & (pl.col("excess_ns") > least * step_ns)
     largest = pl.max_horizontal(*PARTS)
     cause: pl.Expr = pl.lit(PARTS[-1])
     for part in reversed(PARTS[:-1]):
         cause = pl.when(pl.col(part) == largest).then(pl.lit(part)).otherwise(cause)
     return (
-        compared.with_columns(noise_ns=noise)
+        compared.join(_noise(beyond, steps), on="rank", how="left")
         .with_columns(significant=clears, cause=cause, cause_ns=largest)
         .join(_waits(collective_arrivals, steps), on="rank", how="left")
         .sort("excess_ns", "rank", descending=[True, False])
@@ -73,20 +64,14 @@ def lateness(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | None 
     )
 
 
-def others_median(column: str) -> pl.Expr:
-    """Median of a column over the other ranks of the same step.
-
-    With the step's values sorted, leaving one out moves the middle to the values beside it.
-    """
-    count, place = pl.len().over("step"), pl.col(column).rank("ordinal").over("step").cast(pl.Int64) - 1
-    ordered = pl.col(column).sort().over("step", mapping_strategy="join")
-
-    def beside(index: pl.Expr) -> pl.Expr:
-        return ordered.list.get(pl.when(index >= place).then(index + 1).otherwise(index).clip(0, count - 1))
-
-    left = count - 1
-    lower, upper = (left - 1) // 2, left // 2
-    return (beside(lower) + beside(upper)) / 2
+def _noise(beyond: pl.DataFrame, steps: int) -> pl.DataFrame:
+    """By rank the standard error of its excess, and whether chance explains the excess; one step leaves that open."""
+    ranks = beyond["rank"].unique().sort()
+    if steps == 1:
+        return pl.DataFrame({"rank": ranks, "noise_ns": None, "by_chance": False}, schema_overrides={"noise_ns": pl.Float64})
+    table = beyond.sort("rank", "step")["own_ns_excess"].to_numpy().reshape(ranks.len(), steps).astype(np.float64)
+    mean, error, most = chance(table)
+    return pl.DataFrame({"rank": ranks, "noise_ns": error, "by_chance": mean <= most * error})
 
 
 def _waits(collective_arrivals: pl.DataFrame | None, steps: int) -> pl.DataFrame:

@@ -9,6 +9,8 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.joint_saving import jointly_replayed
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.shared_device import SHARED_CAVEAT, SHARED_CERTAINTY, shares_device
+from analyze.replay import Saving
 from analyze.scalars import number
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ DETECTOR = Detector(
         "pipeline stage. The others wait for it in the next collective. Spread evenly, the same work would take less time."
     ),
     measured=(
-        "Time that each rank's device (on a CPU, its operators) computes in each step; the difference must clear the noise of "
+        "Time that each rank's device (on a CPU, its operators) computes in each step. Where shapes were recorded they tell who "
+        "has more work, and equal work that takes one rank longer is none of this; else the difference must clear the noise of "
         "the steps. Saving: all ranks replayed together, each with the mean of all ranks' compute time in that step."
     ),
     fix=(
@@ -43,6 +46,10 @@ SLOW_CLOCK_RATIO = 0.95
 TURNS_STEP_SHARE = 0.05
 #: a rank runs more kernels than the others if it runs this many times as many
 MORE_KERNELS_RATIO = 1.02
+#: and has more work if its operators' shapes hold this many times as much
+MORE_WORK_RATIO = 1.05
+#: shapes are of one step or a few: a rank that always has more also computes longer in this share of the steps
+LONGER_STEPS_SHARE = 0.8
 
 
 def detect(
@@ -57,23 +64,43 @@ def detect(
     if rank_steps["compute_ns"].sum() == 0:
         raise MissingData("the recording does not show how long each rank computes")
     slow = [] if rank_states is None else rank_states.filter(pl.col("clock_ratio") < SLOW_CLOCK_RATIO)["rank"].to_list()
-    always = lateness.filter("significant", pl.col("cause") == "compute", ~pl.col("rank").is_in(slow))
+    always = _always_more(lateness, rank_steps, rank_pace).filter(~pl.col("rank").is_in(slow))
     on_device = rank_states is not None
     if always.is_empty() and not (on_device and not slow and _take_turns(rank_steps)):
         return []
     step_sure = always.is_empty() or always["noise_ns"][0] is not None
+    saving = joint_replay.saving(joint_replay.balanced("compute_ns"))
+    shared = always.height > 0 and shares_device(int(always["rank"][0]), rank_states)
     return jointly_replayed(
         DETECTOR.id,
         joint_replay,
-        joint_replay.saving(joint_replay.balanced("compute_ns")),
+        Saving(saving.ns, 0.0, saving.high_ns) if shared else saving,
         replay=replay,
-        certainty=0.9 if step_sure else 0.7,
+        certainty=SHARED_CERTAINTY if shared else 0.9 if step_sure else 0.7,
         message=_turns(rank_steps) if always.is_empty() else _always(always, rank_steps, rank_pace),
         rank=None if always.is_empty() else int(always["rank"][0]),
         location="every rank in turn" if always.is_empty() else f"rank {always['rank'][0]}",
         evidence=rank_steps.select("step", "rank", "own_ns", "compute_ns", "blocked_ns", "behind_ns").head(200),
-        thresholds={"turns_step_share": TURNS_STEP_SHARE, "slow_clock_ratio": SLOW_CLOCK_RATIO},
+        thresholds={
+            "turns_step_share": TURNS_STEP_SHARE,
+            "slow_clock_ratio": SLOW_CLOCK_RATIO,
+            "more_work_ratio": MORE_WORK_RATIO,
+        },
+        caveat=SHARED_CAVEAT if shared else None,
     )
+
+
+def _always_more(lateness: pl.DataFrame, rank_steps: pl.DataFrame, rank_pace: pl.DataFrame | None) -> pl.DataFrame:
+    """Ranks with more work by their shapes, however the steps vary; where shapes are unknown, those that compute longer."""
+    work = pl.DataFrame(schema={"rank": pl.Int64, "work_ratio": pl.Float64})
+    work = work if rank_pace is None else rank_pace.select("rank", "work_ratio")
+    above = pl.col("compute_ns") > pl.col("compute_ns").mean().over("step")
+    often = rank_steps.select("rank", above=above).group_by("rank").agg(pl.col("above").mean())
+    known = lateness.join(work, on="rank", how="left", maintain_order="left").join(often, on="rank", maintain_order="left")
+    longer = pl.col("significant") & (pl.col("cause") == "compute")
+    more = (pl.col("work_ratio") >= MORE_WORK_RATIO) & (pl.col("above") >= LONGER_STEPS_SHARE)
+    found = known.filter(pl.when(pl.col("work_ratio").is_null()).then(longer).otherwise(more))
+    return found.sort("work_ratio", descending=True, nulls_last=True, maintain_order=True)
 
 
 def _take_turns(rank_steps: pl.DataFrame) -> bool:
@@ -108,6 +135,8 @@ def _why(rank: int, rank_pace: pl.DataFrame | None) -> str:
     row = None if rank_pace is None else next(iter(rank_pace.filter(pl.col("rank") == rank).to_dicts()), None)
     if row is None:
         return ""
+    if row["work_ratio"] is not None:
+        return f", with {row['work_ratio']:.3g} times the work by its operators' shapes"
     if row["count_ratio"] >= MORE_KERNELS_RATIO:
         return f", with {row['count_ratio'] - 1:.0%} more kernels"
     return f", with the same kernels taking {max(row['pace_ratio'] - 1, 0):.0%} longer: larger inputs, or a slower device"

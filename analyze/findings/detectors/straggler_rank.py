@@ -9,6 +9,7 @@ import polars as pl
 
 from analyze.findings.joint_saving import jointly_replayed
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.shared_device import shares_device
 from analyze.replay import Saving
 
 if TYPE_CHECKING:
@@ -48,14 +49,16 @@ DETECTOR = Detector(
 
 #: a device whose clock is this share of the others' is slower, not busier
 SLOW_CLOCK_RATIO = 0.95
-#: what a rank loses in this part is work of its own, which rank-imbalance is about
+#: what a rank loses in this part is work of its own, which rank-imbalance is about: unless it has no more than the others
 WORK = "compute"
+#: by its operators' shapes, a rank has as much work as the others below this multiple of theirs
+SAME_WORK_RATIO = 1.05
 WHAT = {
     "input_wait": "waits for its input",
     "gc": "collects garbage",
     "host": "is held up by its host (launching, Python, other calls)",
     "copy": "copies",
-    WORK: "computes the same on a slower clock",
+    WORK: "takes longer for the same work",
 }
 
 
@@ -63,11 +66,13 @@ def detect(
     lateness: pl.DataFrame,
     joint_replay: JointReplay,
     rank_states: pl.DataFrame | None = None,
+    rank_pace: pl.DataFrame | None = None,
     replay: Replay | None = None,
 ) -> list[Finding]:
     """One finding per cause, with all ranks that are late because of it."""
     slow = _slow_devices(rank_states)
-    late = lateness.filter("significant", (pl.col("cause") != WORK) | pl.col("rank").is_in(slow))
+    slower = [*slow, *_slower_at_the_same(rank_pace, rank_states)]
+    late = lateness.filter("significant", (pl.col("cause") != WORK) | pl.col("rank").is_in(slower))
     found = []
     for cause in late["cause"].unique(maintain_order=True):
         mine = late.filter(pl.col("cause") == cause)
@@ -78,7 +83,7 @@ def detect(
             _saving(joint_replay, change, int(mine["rank"][0])),
             replay=replay,
             certainty=0.7 if mine["noise_ns"][0] is None else 1.0,
-            message=_message(mine, str(cause)),
+            message=_message(mine, str(cause), slow),
             rank=int(mine["rank"][0]),
             location=", ".join(f"rank {rank}" for rank in mine["rank"]),
             evidence=_evidence(lateness, rank_states),
@@ -95,7 +100,8 @@ def _saving(joint_replay: JointReplay, change: np.ndarray, rank: int) -> Saving:
     return Saving((cold.ns + warm.ns) / 2, min(cold.low_ns, warm.low_ns), max(cold.high_ns, warm.high_ns))
 
 
-def _message(mine: pl.DataFrame, cause: str) -> str:
+def _message(mine: pl.DataFrame, cause: str, slow: list[int]) -> str:
+    what = "computes the same on a slower clock" if cause == WORK and mine["rank"][0] in slow else WHAT[cause]
     ranks = " and ".join(str(rank) for rank in mine["rank"])
     several = mine.height > 1
     excess, part = mine["excess_ns"][0], mine["cause_ns"][0]
@@ -104,7 +110,7 @@ def _message(mine: pl.DataFrame, cause: str) -> str:
     came_last = f", came last in {last:.0%} of the collectives with a wait" if last else ""
     return (
         f"Rank{'s' if several else ''} {ranks} {'are' if several else 'is'} late{came_last}: {each}needs {excess / 1e6:.3g} ms a "
-        f"step more than the others for its own part, {part / 1e6:.3g} ms of it because it {WHAT[cause]}; as fast as the others, "
+        f"step more than the others for its own part, {part / 1e6:.3g} ms of it because it {what}; as fast as the others, "
         "it would save {saving}."
     )
 
@@ -113,6 +119,14 @@ def _slow_devices(rank_states: pl.DataFrame | None) -> list[int]:
     if rank_states is None:
         return []
     return rank_states.filter(pl.col("clock_ratio") < SLOW_CLOCK_RATIO)["rank"].to_list()
+
+
+def _slower_at_the_same(rank_pace: pl.DataFrame | None, rank_states: pl.DataFrame | None) -> list[int]:
+    """Ranks with no more work than the others; on a device that several share, each lengthens the others' kernels."""
+    if rank_pace is None:
+        return []
+    same = rank_pace.filter(pl.col("work_ratio") < SAME_WORK_RATIO)["rank"].to_list()
+    return [rank for rank in same if not shares_device(rank, rank_states)]
 
 
 def _evidence(lateness: pl.DataFrame, rank_states: pl.DataFrame | None) -> pl.DataFrame:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from analyze.analyses.across_ranks.lateness import lateness, others_median
+from analyze.analyses.across_ranks._others import others_median
+from analyze.analyses.across_ranks.lateness import lateness
 from analyze.errors import MissingData
 from tests.rank_sets import training
 
@@ -44,6 +45,22 @@ def test_a_slow_rank_is_named_with_its_cause(cause: str):
 def test_a_difference_within_the_noise_blames_nobody():
     found = _late({0: _steps(compute=1_000.0, noise=150.0), 1: _steps(compute=1_100.0, noise=-150.0)})
     assert not found["significant"].any()
+
+
+def test_five_steps_that_vary_blame_nobody():
+    """Own times of two equal ranks on one machine, in µs, as recorded: by medians alone rank 1 would have been named."""
+    first = [38_515.0, 39_538.0, 39_413.0, 40_460.0, 40_537.0]
+    second = [41_827.0, 42_398.0, 41_550.0, 44_223.0, 40_947.0]
+    found = _late({rank: [{"compute": own} for own in steps] for rank, steps in enumerate((first, second))})
+    assert found.row(0, named=True)["excess_ns"] == 2_860.0 * US
+    assert not found["significant"].any()
+
+
+def test_as_many_steps_with_half_again_the_work_name_it():
+    first = [40_105.0, 29_307.0, 30_414.0, 38_075.0, 36_664.0]
+    second = [60_240.0, 61_548.0, 62_003.0, 61_546.0, 61_743.0]
+    found = _late({rank: [{"compute": own} for own in steps] for rank, steps in enumerate((first, second))})
+    assert found.select("rank", "significant").row(0) == (1, True)
 
 
 def test_a_small_difference_blames_nobody_however_steady():

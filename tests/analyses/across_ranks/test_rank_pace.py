@@ -6,16 +6,17 @@ import pytest
 
 from analyze.analyses.across_ranks.rank_pace import rank_pace
 from analyze.analyses.kernel_pace import COLUMNS
+from analyze.analyses.shaped_work import COLUMNS as WORK
 from tests.builders import frame
 from tests.rank_sets import RANK
 
 
-def _pace(*rows):
+def _pace(*rows, work=None):
     full = [
         {"rank": rank, "name": name, "kind": "gemm", "count_per_step": count, "mean_ns": mean, "ns_per_step": count * mean}
         for rank, name, count, mean in rows
     ]
-    return {row["rank"]: row for row in rank_pace(frame((*COLUMNS, RANK), *full)).to_dicts()}
+    return {row["rank"]: row for row in rank_pace(frame((*COLUMNS, RANK), *full), work).to_dicts()}
 
 
 def test_more_kernels_of_the_same_pace():
@@ -35,3 +36,23 @@ def test_kernels_that_nobody_else_runs_are_not_compared():
     found = _pace((0, "a", 1.0, 100.0), (1, "a", 1.0, 100.0), (1, "b", 1.0, 300.0))
     assert found[1]["shared_fraction"] == 0.25
     assert isinstance(found[1]["pace_ratio"], float)
+
+
+def _work(*rows):
+    keys = ("rank", "flops_per_step", "bytes_per_step")
+    return frame((*WORK, RANK), *(dict(zip(keys, row, strict=True)) for row in rows))
+
+
+def test_work_by_shapes_is_held_against_the_others():
+    kernels = [(rank, "mm", 10.0, 100.0) for rank in range(2)]
+    found = _pace(*kernels, work=_work((0, 100.0, 1.0), (1, 150.0, 1.0)))
+    assert [found[rank]["work_ratio"] for rank in (0, 1)] == pytest.approx([2 / 3, 1.5])
+    # one rank has no products at all: bytes are what all have
+    found = _pace(*kernels, work=_work((0, 0.0, 20.0), (1, 150.0, 25.0)))
+    assert found[1]["work_ratio"] == 1.25
+
+
+def test_without_the_others_shapes_nothing_is_said_of_work():
+    kernels = [(rank, "mm", 10.0, 100.0) for rank in range(2)]
+    assert _pace(*kernels)[1]["work_ratio"] is None
+    assert _pace(*kernels, work=_work((1, 150.0, 25.0)))[1]["work_ratio"] is None

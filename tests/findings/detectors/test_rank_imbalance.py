@@ -6,6 +6,7 @@ import pytest
 
 from analyze.analyses.kernel_pace import COLUMNS as PACE
 from analyze.analyses.rank_state import COLUMNS as STATE
+from analyze.analyses.shaped_work import COLUMNS as WORK
 from tests.builders import frame
 from tests.findings.rank_findings import findings, outcome
 from tests.rank_sets import RANK, training
@@ -27,6 +28,20 @@ def _pace(*rows):
     )
 
 
+def _shapes(*flops):
+    """Kernels alike on all ranks, and what the operators' shapes hold."""
+    rows = ({"rank": rank, "flops_per_step": each, "bytes_per_step": 1.0} for rank, each in enumerate(flops))
+    return {"kernel_pace": _pace(*[(10.0, 80.0)] * len(flops)), "shaped_work": frame((*WORK, RANK), *rows)}
+
+
+def _devices(*uuids):
+    return frame((*STATE, RANK), *({"rank": rank, "device_uuid": uuid} for rank, uuid in enumerate(uuids)))
+
+
+#: half again the work, in steps that another process disturbs too much for times alone to tell
+DISTURBED = [{"compute": compute, "host": 100.0} for compute in (850.0, 1_700.0, 900.0, 1_900.0, 1_000.0)]
+
+
 def test_the_fullest_rank_is_named_and_the_work_spread():
     (finding,) = findings(training({0: [USUAL] * 5, 1: [USUAL] * 5, 2: [USUAL] * 5, 3: [MORE] * 5}), "rank-imbalance")
     assert (finding.rank, finding.basis) == (3, "replayed")
@@ -42,6 +57,40 @@ def test_kernels_tell_more_work_from_larger(slow: tuple[float, float], why: str)
     more = {"kernel_pace": _pace((10.0, 80.0), (10.0, 80.0), slow)}
     (finding,) = findings(training({0: [USUAL] * 5, 1: [USUAL] * 5, 2: [MORE] * 5}, more=more), "rank-imbalance")
     assert why in finding.message
+
+
+def test_more_work_by_shapes_needs_no_steady_steps():
+    parts = {0: [USUAL] * 5, 1: [USUAL] * 5, 2: [USUAL] * 5, 3: DISTURBED}
+    assert findings(training(parts), "rank-imbalance") == ()
+    (finding,) = findings(training(parts, more=_shapes(100.0, 100.0, 100.0, 150.0)), "rank-imbalance")
+    assert finding.rank == 3
+    assert "with 1.5 times the work by its operators' shapes" in finding.message
+    assert finding.caveat is None
+
+
+def test_equal_work_by_shapes_is_no_imbalance_however_long_it_takes():
+    parts = {0: [USUAL] * 5, 1: [USUAL] * 5, 2: [MORE] * 5}
+    assert findings(training(parts, more=_shapes(100.0, 100.0, 102.0)), "rank-imbalance") == ()
+
+
+def test_shapes_of_one_step_say_nothing_about_ranks_that_take_turns():
+    turns = {rank: [MORE if step % 3 == rank else USUAL for step in range(6)] for rank in range(3)}
+    assert findings(training(turns, more=_shapes(150.0, 100.0, 100.0)), "rank-imbalance") == ()
+
+
+def test_ranks_that_share_a_device_may_gain_nothing():
+    parts = {0: [USUAL] * 5, 1: [MORE] * 5}
+    (finding,) = findings(training(parts, more={"rank_state": _devices("GPU-a", "GPU-a")}), "rank-imbalance")
+    assert (finding.rank, finding.step_saving_low_ns) == (1, 0.0)
+    assert "shares its device" in (finding.caveat or "")
+    assert finding.confidence < 0.6
+
+
+def test_ranks_with_devices_of_their_own_gain_what_is_said():
+    parts = {0: [USUAL] * 5, 1: [MORE] * 5}
+    (finding,) = findings(training(parts, more={"rank_state": _devices("GPU-a", "GPU-b")}), "rank-imbalance")
+    assert finding.caveat is None
+    assert finding.step_saving_low_ns > 0.0
 
 
 def test_ranks_that_take_turns_are_found_on_devices():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from analyze.analyses.kernel_pace import COLUMNS as PACE
 from analyze.analyses.rank_state import COLUMNS as STATE
+from analyze.analyses.shaped_work import COLUMNS as WORK
 from tests.builders import frame
 from tests.findings.rank_findings import findings, outcome
 from tests.rank_sets import RANK, training
@@ -54,6 +56,36 @@ def test_unless_its_clock_is_slow():
     together = _run({"compute": 1_300.0}, more={"rank_state": _states(1_400.0, 1_400.0, 900.0)})
     (finding,) = findings(together, "straggler-rank")
     assert "slower clock" in finding.message
+
+
+def _shapes(*flops):
+    kernel = {"name": "mm", "kind": "gemm", "count_per_step": 10.0, "mean_ns": 80.0, "ns_per_step": 800.0}
+    work = ({"rank": rank, "flops_per_step": each, "bytes_per_step": 1.0} for rank, each in enumerate(flops))
+    pace = ({"rank": rank} | kernel for rank in range(len(flops)))
+    return {"kernel_pace": frame((*PACE, RANK), *pace), "shaped_work": frame((*WORK, RANK), *work)}
+
+
+def _devices(*uuids):
+    return frame((*STATE, RANK), *({"rank": rank, "device_uuid": uuid} for rank, uuid in enumerate(uuids)))
+
+
+def test_longer_for_the_same_work_is_straggling():
+    (finding,) = findings(_run({"compute": 1_300.0}, more=_shapes(100.0, 100.0, 100.0)), "straggler-rank")
+    assert finding.rank == 2
+    assert "takes longer for the same work" in finding.message
+    assert finding.step_saving_ns == pytest.approx(500_000)
+
+
+def test_longer_for_more_work_by_shapes_is_not():
+    assert findings(_run({"compute": 1_300.0}, more=_shapes(100.0, 100.0, 160.0)), "straggler-rank") == ()
+
+
+def test_on_a_shared_device_the_same_work_takes_as_long_as_others_let_it():
+    more = _shapes(100.0, 100.0, 100.0)
+    shared = more | {"rank_state": _devices("GPU-a", "GPU-b", "GPU-b")}
+    assert findings(_run({"compute": 1_300.0}, more=shared), "straggler-rank") == ()
+    alone = more | {"rank_state": _devices("GPU-a", "GPU-b", "GPU-c")}
+    assert findings(_run({"compute": 1_300.0}, more=alone), "straggler-rank")[0].rank == 2
 
 
 def test_a_balanced_run_blames_nobody():
