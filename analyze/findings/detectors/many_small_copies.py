@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.pieces import JOINING, time_after
 from analyze.findings.places import place_of_copy, runs_with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame
@@ -16,6 +17,7 @@ from analyze.scalars import number
 
 if TYPE_CHECKING:
     from analyze.replay import Edit, Replay
+    from analyze.replay.program import Ints
 
 DETECTOR = Detector(
     id="many-small-copies",
@@ -26,8 +28,8 @@ DETECTOR = Detector(
     ),
     measured=(
         "Runs of copies in one direction with no kernel between them. Saving: the recorded steps replayed with each run as one "
-        "copy of the same bytes at the host link's rate, without the host time between the copies of the run and without the "
-        "operator that joins the pieces on the GPU."
+        "copy of the same bytes at the host link's rate, without the host time between the copies of the run, the wait for "
+        "it, and the operator that joins the pieces on the GPU and their being freed after it."
     ),
     fix=(
         Remedy(
@@ -49,8 +51,6 @@ MAX_MEAN_BYTES = 1 << 20
 LINK_EFFICIENCY_LOW, LINK_EFFICIENCY = 0.4, 0.8
 #: rate assumed for an unknown link, bytes/s
 UNKNOWN_LINK_BYTES_PER_S = 15.75e9
-#: operators that put pieces together
-JOINING = ("aten::cat", "aten::stack", "aten::vstack", "aten::hstack", "aten::dstack")
 #: setting one copy up, and returning from the call that starts it, ns
 COPY_SETUP_NS, ASYNC_CALL_NS = 1_500.0, 8_000.0
 
@@ -77,8 +77,10 @@ def detect(
     if runs.is_empty():
         return []
     link = host_link["bytes_per_s"][0] or UNKNOWN_LINK_BYTES_PER_S
-    low, usual = (_packed(runs, copies, link * efficiency) for efficiency in (LINK_EFFICIENCY_LOW, LINK_EFFICIENCY))
-    joining = _joining(runs, launches, op_roots)
+    low, usual = (_packed(runs, copies, launches, link * efficiency) for efficiency in (LINK_EFFICIENCY_LOW, LINK_EFFICIENCY))
+    joins = _joins(runs, launches, op_roots)
+    joining = without_host_regions(of_frame(joins))
+    freeing = without_host_regions(time_after(joins, cpu_ops))
     steps = replay.program.steps
     count, moved = number(runs["count"].sum()) / steps, number(runs["bytes"].sum()) / steps
     direction = (
@@ -89,7 +91,7 @@ def detect(
     return replayed(
         DETECTOR.id,
         replay,
-        combine(usual, joining),
+        combine(usual, joining, freeing),
         cautious=low,
         host_side=True,
         message=(
@@ -104,21 +106,32 @@ def detect(
     )
 
 
-def _joining(runs: pl.DataFrame, launches: pl.DataFrame, op_roots: pl.DataFrame | None) -> Edit:
-    """Pieces that arrive as one need no operator that joins them: where one follows a run at once, it is gone."""
+def _joins(runs: pl.DataFrame, launches: pl.DataFrame, op_roots: pl.DataFrame | None) -> pl.DataFrame:
+    """Pieces that arrive as one need no operator that joins them: those that follow a run at once."""
     if op_roots is None:
-        return without_host_regions(merge([], []))
+        return pl.DataFrame(schema={"start_ns": pl.Int64, "dur_ns": pl.Int64})
     next_calls = launches.filter(pl.col("start_ns").is_in(runs["after_ns"].drop_nulls().to_list())).select(id="op_id")
     joins = op_roots.join(next_calls, on="id", how="semi").filter(pl.col("root_name").cast(pl.String).is_in(JOINING))
-    return without_host_regions(of_frame(joins))
+    return joins.select("start_ns", "dur_ns")
 
 
-def _packed(runs: pl.DataFrame, copies: pl.DataFrame, rate: float) -> Edit:
-    """Each run's first copy carries all its bytes; everything up to the end of the last one is gone."""
+def _packed(runs: pl.DataFrame, copies: pl.DataFrame, launches: pl.DataFrame, rate: float) -> Edit:
+    """Each run's first copy carries all its bytes, and nobody waits for it; everything up to the end of the last one is gone."""
     durations = COPY_SETUP_NS + runs["bytes"].to_numpy() / rate * 1e9
     first = copies.filter(pl.col("id").is_in(runs["first_copy_id"].to_list()))["launch_id"].drop_nulls().to_numpy()
     return combine(
         without_host_regions(merge(runs["first_end_ns"].to_numpy(), runs["end_ns"].to_numpy())),
         with_work_duration(runs["first_copy_id"].to_numpy(), np.asarray(durations, dtype=np.float64)),
         without_waits(first, cost_ns=ASYNC_CALL_NS),
+        without_waits(_waits_for_first(runs, launches), cost_ns=0.0),
     )
+
+
+def _waits_for_first(runs: pl.DataFrame, launches: pl.DataFrame) -> Ints:
+    """Calls within a run's first operator that wait for its copy; what is read on the host is waited for all the same."""
+    spans = (
+        runs.filter(pl.col("direction") == "host-to-device").select(until="first_end_ns", start_ns="start_ns").sort("start_ns")
+    )
+    waits = launches.filter(pl.col("work_count").fill_null(0) == 0, pl.col("blocking").cast(pl.String) != "none")
+    inside = waits.sort("start_ns").join_asof(spans, on="start_ns", strategy="backward")
+    return inside.filter(pl.col("start_ns") < pl.col("until"))["id"].to_numpy()

@@ -103,3 +103,51 @@ def test_silent_outside_steps() -> None:
     for _ in range(40):
         line.copy(10, SIZE)
     assert findings(line.workspace(), ID) == ()
+
+
+def pinned(*, freeing_us: float = 0, host_us: float = 90, kind: str = "HtoD (Pinned -> Device)") -> Timeline:
+    """As above, each copy a call that returns at once and a wait for it; the pieces are joined, then freed."""
+    line = Timeline()
+    for _ in range(4):
+        with line.step():
+            for _ in range(40):
+                with line.op("aten::to"):
+                    line.python(host_us)
+                    line.copy(10, SIZE, kind)
+                    line.synchronise()
+            with line.op("aten::cat"):
+                line.python(20)
+                line.kernel(20)
+            line.python(freeing_us)
+            with line.op("aten::linear"):
+                line.kernel(300)
+    return line
+
+
+def saved_us(line: Timeline, step_ms: float) -> float:
+    finding = one(line.workspace(baseline_step_ms=step_ms), ID)
+    assert finding.step_saving_ns is not None
+    return finding.step_saving_ns / US
+
+
+def test_nobody_waits_for_the_packed_copy() -> None:
+    """Now 300 before the first copy, 40 x 105 and the join; then 1.5 + 104 and 300 on the device, the host far ahead."""
+    step_us = pinned().workspace().get("replay").profiled.step_ns / US
+    assert saved_us(pinned(), step_us / 1e3) == pytest.approx(step_us - (300 + 1.5 + 40 * SIZE / 25_200), abs=12)
+
+
+def test_results_on_the_host_are_waited_for_all_the_same() -> None:
+    """The packed copy and the wait for it stand between the kernels: 20 on the host before the join come on top."""
+    line = pinned(kind="DtoH (Device -> Pinned)", host_us=10)
+    step_us = line.workspace().get("replay").profiled.step_ns / US
+    assert saved_us(line, step_us / 1e3) < step_us - (300 + 1.5 + 40 * SIZE / 25_200 + 20)
+
+
+def test_freeing_the_joined_pieces_goes_too() -> None:
+    """500 after the join, of which nothing is left for a packed tensor, but cautiously all of it."""
+    without, freeing = pinned(), pinned(freeing_us=500)
+    step_us = freeing.workspace().get("replay").profiled.step_ns / US
+    shorter_us = without.workspace().get("replay").profiled.step_ns / US
+    assert step_us - saved_us(freeing, step_us / 1e3) == pytest.approx(shorter_us - saved_us(without, shorter_us / 1e3), abs=12)
+    finding = one(freeing.workspace(baseline_step_ms=step_us / 1e3), ID)
+    assert finding.step_saving_low_ns < 0.85 * (finding.step_saving_ns - 80 * US)

@@ -1,0 +1,60 @@
+"""Operators that cut and join around a loop are found, and the time in which joined pieces are freed."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyze.findings.pieces import splits_and_joins, time_after
+from tests.builders import operator, table
+
+
+def ops(*rows: tuple[int, int, str]):
+    return table("cpu_ops", *(operator(start, end, name, depth=0, step=0) for start, end, name in rows))
+
+
+def loop(start: int, end: int, thread: str = "1"):
+    return table("cpu_ops", operator(start, end, "", thread=thread)).select("process", "thread", "start_ns", "dur_ns")
+
+
+def spans(frame) -> list[tuple[int, int]]:
+    return frame.select("start_ns", "dur_ns").rows()
+
+
+class TestSplitsAndJoins:
+    def test_just_before_and_just_after(self) -> None:
+        found = ops((0, 90, "aten::unbind"), (100, 150, "aten::mul"), (150, 200, "aten::mul"), (210, 300, "aten::stack"))
+        splits, joins = splits_and_joins(loop(100, 200), found)
+        assert (spans(splits), spans(joins)) == ([(0, 90)], [(210, 90)])
+
+    def test_other_neighbours_stay(self) -> None:
+        found = ops((0, 90, "aten::rand"), (100, 200, "aten::mul"), (210, 300, "aten::linear"))
+        splits, joins = splits_and_joins(loop(100, 200), found)
+        assert (splits.height, joins.height) == (0, 0)
+
+    def test_what_lies_further_off_is_not_of_this_loop(self) -> None:
+        found = ops(
+            (0, 40, "aten::unbind"), (50, 90, "aten::relu"), (100, 200, "aten::mul"),
+            (210, 250, "aten::relu"), (260, 300, "aten::cat"),
+        )  # fmt: skip
+        splits, joins = splits_and_joins(loop(100, 200), found)
+        assert (splits.height, joins.height) == (0, 0)
+
+    def test_another_thread_is_not_a_neighbour(self) -> None:
+        splits, joins = splits_and_joins(loop(100, 200, "2"), ops((0, 90, "aten::unbind"), (210, 300, "aten::stack")))
+        assert (splits.height, joins.height) == (0, 0)
+
+
+class TestTimeAfter:
+    #: gaps of 10, 10 and 300 between operators
+    OPS = ops((0, 90, "aten::mul"), (100, 190, "aten::mul"), (200, 300, "aten::stack"), (600, 700, "aten::linear"))
+
+    def test_until_the_next_operator_less_the_usual_gap(self) -> None:
+        joins = self.OPS.filter(self.OPS["name"].cast(str) == "aten::stack")
+        assert [ends.tolist() for ends in time_after(joins, self.OPS)] == [[300], [590]]
+
+    def test_nothing_where_the_gap_is_the_usual_one(self) -> None:
+        assert time_after(self.OPS.head(1), self.OPS)[0].size == 0
+
+    @pytest.mark.parametrize("known", [True, False])
+    def test_nothing_after_the_last_operator_or_without_operators(self, known: bool) -> None:
+        assert time_after(self.OPS.tail(1), self.OPS if known else None)[0].size == 0
