@@ -13,21 +13,25 @@ import polars as pl
 
 from analyze import schema
 from analyze.ingest import cells
+from analyze.ingest.compiled.arguments import scanned_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     from polars._typing import PolarsDataType
 
     from analyze.ingest.quality import QualityLog
 
+    Positions = np.ndarray[Any, np.dtype[np.int64]]
     Convert = Callable[[Sequence[Any]], tuple[pl.Series, int]]
 
 #: columns that hold lists, kept as the file's own JSON text
 JSON_COLUMNS = frozenset({"input_dims", "input_types", "input_strides", "concrete_inputs", "group_ranks", "grid", "block"})
 #: columns that most traces have not, by a mark in the text of those that have: looking for it costs less than building them
 MARKED = frozenset(each.name for each in schema.COLLECTIVE_ARGS)
-MARKS = (b'"Collective name"', b'"Process Group Name"')
+MARKING = ("Collective name", "Process Group Name")
+MARKS = tuple(b'"' + each.encode() + b'"' for each in MARKING)
 DTYPES: Mapping[str, PolarsDataType] = {
     "int": pl.Int64,
     "float": pl.Float64,
@@ -70,6 +74,7 @@ class ArgumentReader:
         self.decoder = msgspec.json.Decoder(list[self.struct | None])  # type: ignore[name-defined]
         self.one = msgspec.json.Decoder(self.struct)
         self.nothing = self.struct()
+        self.keys = [(key, kind) for kind, column in zip(self.kinds, self.columns, strict=True) for key in keys[column]]
         # twice as fast as attrgetter; the names are our own
         self.getters = {name: eval(f"lambda rows: [row.{name} for row in rows]") for name, _, _ in fields}  # noqa: S307
 
@@ -87,10 +92,27 @@ class ArgumentReader:
                 continue
             series, failed = self._column(rows, CONVERT[kind], names)
             quality.add("untyped-cell", failed)
-            if failed and failed_row is None:
+            # another key may have given the value that this one could not
+            if failed and failed_row is None and series.null_count():
                 failed_row = int(series.is_null().arg_true()[0])
             found[column] = series
         return found, failed_row
+
+    def scan(self, text: bytes, begins: Positions, lengths: Positions) -> dict[str, pl.Series] | None:
+        """Columns by name of the arguments at these places, by the compiled reader; None where it is not to be had."""
+        found = scanned_arguments(text, begins, lengths, self.keys)
+        if found is None:
+            return None
+        series = iter(found)
+        columns: dict[str, pl.Series] = {}
+        marked = any(each is not None for each, (key, _) in zip(found, self.keys, strict=True) if key in MARKING)
+        for column, kind, names in zip(self.columns, self.kinds, self.sources, strict=True):
+            given = [each for each in [next(series) for _ in names] if each is not None]
+            if not given or (column in MARKED and not marked):
+                columns[column] = pl.Series([None], dtype=DTYPES[kind]).new_from_index(0, len(begins))
+            else:
+                columns[column] = given[0] if len(given) == 1 else pl.select(pl.coalesce(map(pl.lit, given))).to_series()
+        return columns
 
     def _column(self, rows: list[Any], convert: Convert, names: Sequence[str]) -> tuple[pl.Series, int]:
         """The first of several keys that an event has gives the value."""

@@ -12,16 +12,15 @@ import polars as pl
 from analyze import schema
 from analyze.ingest import cells, plausible
 from analyze.ingest.arguments import ArgumentReader
-from analyze.ingest.names import readable
 from analyze.ingest.producer import METADATA
-from analyze.ingest.timestamps import durations, nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from analyze.ingest.event import Event
+    from analyze.ingest.compiled.events import ScannedEvents
+    from analyze.ingest.decoded import DecodedEvents
     from analyze.ingest.producer import Producer
     from analyze.ingest.quality import Places, QualityLog
+
+    Events = DecodedEvents | ScannedEvents
 
 #: families that are not read from arguments
 DERIVED = ("lanes", "quarantine", "raw")
@@ -58,26 +57,25 @@ class Assembler:
             if family not in DERIVED
         }
 
-    def add(self, events: Sequence[Event], places: Places) -> None:
+    def add(self, events: Events, places: Places) -> None:
         """Take one chunk of events; `places` finds the byte offset of each."""
-        if not events:
+        if not len(events):
             return
         base = self._base(events)
         codes = self._family_codes(base)
         codes, base, cause = self._set_apart(codes, base, places)
         order = np.argsort(codes, kind="stable")
-        arguments = np.fromiter([event.args for event in events], object, len(events))
         for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
             family, frame = FAMILY_NAMES[codes[rows[0]]], base[rows]
             if family == METADATA:
-                self._name_lanes(frame, arguments[rows].tolist())
+                self._name_lanes(frame, events.argument_texts(rows))
                 continue
             if family == "quarantine":
                 frame = frame.with_columns(cause=cause[rows])
             elif family == "flow_events":
-                frame = frame.with_columns(flow_id=_flow_ids([events[row].id for row in rows.tolist()]))
+                frame = frame.with_columns(flow_id=events.flow_ids(rows))
             else:
-                frame = frame.with_columns(**self._arguments(family, rows, arguments[rows].tolist(), places))
+                frame = frame.with_columns(**self._arguments(family, rows, events, places))
             self.parts.setdefault(family, []).append(frame)
         self.count += len(events)
 
@@ -124,25 +122,10 @@ class Assembler:
         coded = distinct.with_columns(code=pl.Series(families, dtype=pl.Int64))
         found[open_rows] = keys.join(coded, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["code"]
 
-    def _base(self, events: Sequence[Event]) -> pl.DataFrame:
+    def _base(self, events: Events) -> pl.DataFrame:
         """Columns that every family has, and the phase."""
-        name, corrupt = readable(cells.texts([event.name for event in events])[0].alias("name"))
-        start, bad_starts = nanoseconds([event.ts for event in events])
-        duration, bad_durations = durations([event.dur for event in events])
-        self.quality.add("untyped-cell", bad_starts + bad_durations)
-        self.quality.add("corrupt-name", corrupt)
-        return pl.DataFrame(
-            {
-                "id": pl.Series(np.arange(self.count, self.count + len(events), dtype=np.int64)),
-                "name": name,
-                "category": cells.texts([event.cat for event in events])[0],
-                "process": cells.lanes([event.pid for event in events]),
-                "thread": cells.lanes([event.tid for event in events]),
-                "start_ns": start,
-                "dur_ns": duration,
-                "phase": cells.texts([event.ph for event in events])[0],
-            }
-        )
+        ids = pl.Series(np.arange(self.count, self.count + len(events), dtype=np.int64))
+        return pl.DataFrame({"id": ids, **events.base(self.quality)})
 
     def _set_apart(
         self, codes: np.ndarray[Any, np.dtype[np.int64]], base: pl.DataFrame, places: Places
@@ -162,9 +145,9 @@ class Assembler:
         return np.where(apart, FAMILY_CODES["quarantine"], codes), base, cause
 
     def _arguments(
-        self, family: str, rows: np.ndarray[Any, np.dtype[np.int64]], texts: list[msgspec.Raw], places: Places
+        self, family: str, rows: np.ndarray[Any, np.dtype[np.int64]], events: Events, places: Places
     ) -> dict[str, pl.Series]:
-        columns, failed_row = self.readers[family].read(texts, self.quality)
+        columns, failed_row = events.arguments(self.readers[family], rows, self.quality)
         if failed_row is not None and self.quality.is_first("untyped-cell"):
             self.quality.add("untyped-cell", 0, places.of(int(rows[failed_row])))
         return columns
@@ -184,10 +167,6 @@ class Assembler:
             value = given.labels if kind == "process_labels" else given.name
             lane = self.lanes.setdefault((process, thread if kind == "thread_name" else None), [None, None])
             lane[LANE_NAMES[kind]] = None if value is None else str(value)
-
-
-def _flow_ids(ids: list[int | float | str | None]) -> pl.Series:
-    return pl.Series([None if each is None else str(each) for each in ids], dtype=pl.String)
 
 
 def conform(frame: pl.DataFrame, family: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from analyze.ingest.chunks import ChunkReader
 from analyze.ingest.event import NO_TEXT
 from analyze.ingest.header import read_header
 from analyze.ingest.plausible import reference_time
-from analyze.ingest.producers import named, recognise
+from analyze.ingest.producers import SHOWN_EVENTS, named, recognise
 from analyze.ingest.quality import Places, QualityLog
 from analyze.ingest.salvage import EventText
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from analyze.ingest.chunks import Chunk
-    from analyze.ingest.event import Event
+    from analyze.ingest.compiled.events import ScannedEvents
+    from analyze.ingest.decoded import DecodedEvents
     from analyze.ingest.prefetch import Prefetched
     from analyze.ingest.producer import Producer
     from analyze.ingest.streams import Decompressed
@@ -69,20 +70,17 @@ class FileParser:
         self.text = EventText(self.found.quality, literal=literal)
         self.chunks = self.reader.chunks()
         self.first_chunk = next(self.chunks)
-        self.first_events = self.text.decode(self.first_chunk)
+        self.first_events = self.text.read(self.first_chunk)
         self.producer = self._recognise()
         self.reference_ns = reference_time(self.first_events)
 
     def _recognise(self) -> Producer:
-        if (
-            self.reader.is_list
-            and self.first_events
-            and not any(event.ph or event.ts is not NO_TEXT for event in self.first_events)
-        ):
+        shown = self.first_events.ends(SHOWN_EVENTS)
+        if self.reader.is_list and shown and not any(event.ph or event.ts is not NO_TEXT for event in shown):
             raise TraceFormatError("no Chrome trace: its list holds no events (they would have a phase 'ph')")
-        if self.reader.is_list and not self.first_events and self.first_chunk.text.strip(b" \t\r\n,]"):
+        if self.reader.is_list and not shown and self.first_chunk.text.strip(b" \t\r\n,]"):
             raise TraceFormatError("no Chrome trace: its list holds no events")
-        return recognise(self.header, self.first_events)
+        return recognise(self.header, shown)
 
     @property
     def plan(self) -> Plan:
@@ -146,11 +144,11 @@ class Loop:
             self.tail_parts.append(chunk.text + chunk.between)
             self.found.end_offset = chunk.offset + len(chunk.text)
             return
-        self.take(chunk, self.text.decode(chunk))
+        self.take(chunk, self.text.read(chunk))
         if self.held > FLUSH_BYTES:
             self.flush(sink)
 
-    def take(self, chunk: Chunk, events: list[Event]) -> None:
+    def take(self, chunk: Chunk, events: DecodedEvents | ScannedEvents) -> None:
         """Take one decoded chunk; an incomplete end is read again with what follows."""
         self.found.end_offset = chunk.offset + len(chunk.text)
         self.held += len(chunk.text)

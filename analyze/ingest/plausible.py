@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyze.ingest.timestamps import nanoseconds
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from analyze.ingest.event import Event
+    from analyze.ingest.compiled.events import ScannedEvents
+    from analyze.ingest.decoded import DecodedEvents
 
 #: no profile spans a day, and none of its events lasts one
 DAY_NS = 86_400 * 10**9
@@ -43,8 +40,8 @@ def cause(reference_ns: int | None) -> pl.Expr:
     return found
 
 
-def reference_time(events: Sequence[Event]) -> int | None:
+def reference_time(events: DecodedEvents | ScannedEvents) -> int | None:
     """Median start of the first chunk's spans, against which others are judged; None without spans."""
-    starts, _ = nanoseconds([event.ts for event in events if event.ph in ("X", "B")])
+    starts = events.starts(("X", "B"))
     positive = starts.filter(starts > 0).sort()
     return int(positive[len(positive) // 2]) if len(positive) else None

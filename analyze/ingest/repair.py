@@ -56,6 +56,17 @@ def literal_backslashes(text: bytes) -> bytes:
     return BACKSLASH.sub(lambda found: found[0] if found[1] else rb"\\", text)
 
 
+def is_utf8(text: bytes) -> bool:
+    """Whether all bytes are UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def valid_utf8(text: bytes, offset: int, quality: QualityLog) -> bytes:
     """The text with U+FFFD in place of bytes that are no UTF-8, counted."""
     try:

@@ -13,11 +13,14 @@ import msgspec
 
 from analyze.errors import TraceFormatError
 from analyze.ingest.chunks import EVENT_LIST, SEPARATOR, SPACE
+from analyze.ingest.compiled.events import scanned
+from analyze.ingest.decoded import DecodedEvents
 from analyze.ingest.event import EVENT, EVENTS, TEXTS, Event
-from analyze.ingest.repair import BAD_ESCAPE, literal_backslashes, repaired, valid_utf8
+from analyze.ingest.repair import BAD_ESCAPE, is_utf8, literal_backslashes, repaired, valid_utf8
 
 if TYPE_CHECKING:
     from analyze.ingest.chunks import Chunk
+    from analyze.ingest.compiled.events import ScannedEvents
     from analyze.ingest.quality import QualityLog
 
 AT_BYTE = re.compile(r"\(byte (\d+)\)$")
@@ -47,6 +50,17 @@ class EventText:
         self.unfinished = b""
         #: (body, None) that decoded whole, or (None, mended text): the texts of the last chunk's events, in order
         self.bodies: list[tuple[bytes | None, bytes]] = []
+
+    def read(self, chunk: Chunk) -> DecodedEvents | ScannedEvents:
+        """Events of one chunk by the fastest reader that can read it; else as `decode`, but `texts` are not to be had."""
+        # bytes that are not UTF-8 and lone backslashes are mended in Python
+        if not self.literal and is_utf8(chunk.text) and (found := scanned(chunk.text)) is not None:
+            self.unfinished, self.bodies = b"", []
+            events, closed = found
+            if closed >= 0:
+                self._close(chunk.text[closed:].rstrip(SPACE), chunk.offset + closed)
+            return events
+        return DecodedEvents(self.decode(chunk))
 
     def decode(self, chunk: Chunk) -> list[Event]:
         """Events of one chunk; sets `tail` or `unfinished` where it ends in one."""

@@ -1,4 +1,5 @@
-"""Throws damaged files at ingest: it must answer with a Recording or an error of ours, in bounded time.
+"""Throws damaged files at ingest: it must answer with a Recording or an error of ours, in bounded time, and the compiled
+reader, where it is built, must give what the Python reader gives.
 
     python tests/fuzz/fuzz_ingest.py --minutes 30          # own mutations; needs nothing more
     python tests/fuzz/fuzz_ingest.py --atheris -max_len=4096  # guided by coverage, where atheris is installed
@@ -12,12 +13,20 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import os
 import random
 import sys
 import tempfile
 import time
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from analyze.ingest import Recording
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -38,6 +47,7 @@ def check(data: bytes, folder: Path) -> None:
 
     from analyze.errors import StepscopeError  # noqa: PLC0415
     from analyze.ingest import Limits, read  # noqa: PLC0415
+    from analyze.ingest.compiled.library import library  # noqa: PLC0415
 
     file = folder / "input"
     file.write_bytes(data)
@@ -50,6 +60,10 @@ def check(data: bytes, folder: Path) -> None:
         elapsed = time.monotonic() - began
         if elapsed > LONGEST_SECONDS:
             raise TimeoutError(f"{elapsed:.0f} s for {len(data)} bytes")
+    if library() is not None:
+        with pure_python():
+            again = read(file, cache=False, processes=1, limits=Limits(json_bytes=50_000_000))
+        same(recording, again)
     for trace in recording.traces:
         frames = {family: frame.collect() for family, frame in trace.frames.items()}
         assert frames["raw"].height == trace.info.event_count, "raw events and counted events differ"
@@ -57,6 +71,30 @@ def check(data: bytes, folder: Path) -> None:
             if "dur_ns" in frame.columns and family != "quarantine":
                 assert not (frame["dur_ns"] < 0).any(), f"a negative duration in {family}"
         assert trace.data_quality.filter(pl.col("count") < 0).is_empty()
+
+
+@contextmanager
+def pure_python() -> Iterator[None]:
+    """Without the compiled reader."""
+    from analyze.ingest.compiled.library import library  # noqa: PLC0415
+
+    os.environ["STEPSCOPE_PURE_PYTHON"] = "1"
+    library.cache_clear()
+    try:
+        yield
+    finally:
+        del os.environ["STEPSCOPE_PURE_PYTHON"]
+        library.cache_clear()
+
+
+def same(one: Recording, other: Recording) -> None:
+    """Both readers found the same."""
+    for trace, again in zip(one.traces, other.traces, strict=True):
+        assert trace.info == again.info
+        assert trace.data_quality.equals(again.data_quality), (trace.data_quality, again.data_quality)
+        for family, frame in trace.frames.items():
+            found, expected = frame.collect(), again.frames[family].collect()
+            assert found.equals(expected), (family, found, expected)
 
 
 def mutated(seed: bytes, others: list[bytes], dice: random.Random) -> bytes:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from analyze.ingest.producer import Producer
 
 
-#: events at either end by which a writer is recognised
+#: events at either end by which a writer is recognised: lanes are named at the beginning or at the end
 SHOWN_EVENTS = 500
 
 
@@ -27,10 +27,8 @@ def producers() -> tuple[Producer, ...]:
 
 
 def recognise(header: Mapping[str, Any], events: Sequence[Event]) -> Producer:
-    """Return the producer surest that it wrote this header and these first events."""
-    # lanes are named at the beginning or at the end
-    shown = [*events[:SHOWN_EVENTS], *events[-SHOWN_EVENTS:]]
-    return max(producers(), key=lambda each: each.matches(header, shown))
+    """Return the producer surest that it wrote this header and these events from either end of the first chunk."""
+    return max(producers(), key=lambda each: each.matches(header, events))
 
 
 def named(name: str) -> Producer:
