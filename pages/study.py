@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 import streamlit as st
 
 from analyze.errors import StepscopeError
-from analyze.report.charts.study import over_time_figure, throughput_figure
+from analyze.report.charts.study import causes_figure, latency_figure, throughput_figure, training_time_figure
+from analyze.report.charts.study_lines import PANELS, loss_figure, over_time_figure
 from analyze.report.plain_text import shown
 from analyze.report.study_figures import figures
 from analyze.report.study_text import what_ran
@@ -17,10 +17,11 @@ from analyze.study.model import QUESTIONS
 from analyze.study.published_2023 import CAVEAT, EPOCHS, IMAGES_PER_EPOCH, SOURCE
 from pages.shell.markup import bullets, line
 from pages.shell.studies import opened_study, recorded_studies
-from pages.shell.table import show_table
+from pages.shell.table import show_table, text_table
 from pages.shell.telemetry_chart import CONFIG
 
 if TYPE_CHECKING:
+    from analyze.report.charts.panels import Figure
     from analyze.study import Study
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
@@ -41,19 +42,33 @@ def _chosen() -> tuple[Path, int, int] | None:
     return study, int(epochs), int(images)
 
 
+def _charts(study: Study, question: int) -> list[Figure]:
+    """What is drawn beside the answer to this question."""
+    drawn = {1: (causes_figure,), 4: (training_time_figure,), 5: (latency_figure,), 6: (loss_figure,)}.get(question, ())
+    figures = [draw(study) for draw in drawn]
+    if question in PANELS:
+        figures.append(over_time_figure(study, question))
+    return [figure for figure in figures if figure is not None]
+
+
 def _answers(study: Study) -> None:
     for number, question in QUESTIONS.items():
         st.subheader(f"{number}. {question}")
-        texts = [statement.text for statement in study.conclusion if statement.question == number]
-        if texts:
-            bullets(texts)
-        else:
-            line("Not known: nothing was recorded that would tell.", faint=True)
+        charts = _charts(study, number)
+        answer, drawn = st.columns([3, 2], gap="large") if charts else (st.container(), st.container())
+        with answer:
+            texts = [statement.text for statement in study.conclusion if statement.question == number]
+            if texts:
+                bullets(texts)
+            else:
+                line("Not known: nothing was recorded that would tell.", faint=True)
+        for index, figure in enumerate(charts):
+            drawn.plotly_chart(figure, width="stretch", config=CONFIG, key=f"chart_{number}_{index}")
 
 
 def _beside(study: Study) -> None:
     st.subheader("Beside the 2023 study")
-    show_table(pl.DataFrame(list(figures(study)), schema=["what", "study", "here", "how they differ"], orient="row"))
+    text_table(("what", "study", "here", "how they differ"), figures(study))
     line(f"study: {SOURCE}. {CAVEAT}", faint=True)
 
 
@@ -63,7 +78,7 @@ def _behind(study: Study) -> None:
         bullets(list(study.not_known))
     st.subheader("The cells")
     cells = [(cell.name, cell.state, study.verdicts.get(cell.name) or cell.reason or "") for cell in study.cells]
-    show_table(pl.DataFrame(cells, schema=["cell", "state", "diagnosis"], orient="row"))
+    text_table(("cell", "state", "diagnosis"), cells)
     line("Each is a run of its own; Open another shows it like any other.", faint=True)
     st.subheader("The numbers")
     name = st.selectbox("Table", [name for name, table in study.tables.items() if table.height])
@@ -78,16 +93,9 @@ def _show(study: Study) -> None:
     drawn = [figure for figure in (throughput_figure(study, mode) for mode in ("train", "infer")) if figure is not None]
     for column, figure in zip(st.columns(max(len(drawn), 1)), drawn, strict=False):
         column.plotly_chart(figure, width="stretch", config=CONFIG)
-    answer, sensors = st.columns([3, 2], gap="large")
-    with answer:
-        _answers(study)
-    with sensors:
-        st.subheader("Over time")
-        sampled = over_time_figure(study)
-        if sampled is None:
-            line("No telemetry was recorded.", faint=True)
-        else:
-            st.plotly_chart(sampled, width="stretch", config=CONFIG)
+    if study.over_time.is_empty():
+        line("No telemetry was recorded.", faint=True)
+    _answers(study)
     _beside(study)
     _behind(study)
 

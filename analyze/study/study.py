@@ -18,6 +18,7 @@ from analyze.study.tables.causes import causes
 from analyze.study.tables.energy import energy
 from analyze.study.tables.gpu_work import gpu_work
 from analyze.study.tables.inference import inference
+from analyze.study.tables.losses import losses
 from analyze.study.tables.memory import memory
 from analyze.study.tables.operators import operators
 from analyze.study.tables.over_time import over_time
@@ -84,6 +85,7 @@ def work_out(cells: Sequence[Measured], epochs: int, images_per_epoch: int) -> d
         "memory": memory(cells),
         "energy": energy(cells, images_per_epoch),
         "results": results(cells),
+        "losses": losses(cells),
         "operators": operators(cells),
     }
     tables["training_time"] = training_time(tables["throughput"], epochs, images_per_epoch)

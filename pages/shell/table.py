@@ -9,12 +9,15 @@ import polars.selectors as cs
 import streamlit as st
 
 from analyze.report.plain_text import shown
+from pages.shell.markup import safe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 #: an unknown value
 UNKNOWN = "-"
+TABLE = "width:100%;border-collapse:collapse;font-size:.93rem;line-height:1.4"
+CELL = "text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;border-bottom:1px solid rgba(133,144,162,.35)"
 #: integers that a double holds exactly
 LARGEST_EXACT = 2**53
 
@@ -30,6 +33,18 @@ def show_table(frame: pl.DataFrame, named: Callable[[object], str] = shown, *, h
     cells = cells.with_columns(pl.col(exact).cast(pl.String))
     config = {name: st.column_config.Column(label=shown(name)) for name in frame.columns}
     st.dataframe(cells, hide_index=True, width="stretch", column_config=config, height=height or "auto", placeholder=UNKNOWN)
+
+
+def text_table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Show a few rows of text in full, each cell on as many lines as it needs."""
+    head = "".join(f'<th style="{CELL};opacity:.72;font-weight:400">{safe(title)}</th>' for title in titles)
+    body = "".join(f"<tr>{''.join(map(_text_cell, row))}</tr>" for row in rows)
+    table = f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    st.html(f'<div style="overflow-x:auto">{table}</div>')
+
+
+def _text_cell(cell: object) -> str:
+    return f'<td style="{CELL}">{safe(cell)}</td>'
 
 
 def _is_beyond_browser(column: pl.Series) -> bool:

@@ -11,6 +11,7 @@ from analyze.study.tables.causes import causes
 from analyze.study.tables.energy import energy
 from analyze.study.tables.gpu_work import gpu_work
 from analyze.study.tables.inference import inference
+from analyze.study.tables.losses import losses
 from analyze.study.tables.memory import memory
 from analyze.study.tables.operators import operators
 from analyze.study.tables.over_time import over_time
@@ -219,6 +220,17 @@ def test_agreement_compares_equal_steps_only() -> None:
     assert row["loss_difference"] == pytest.approx(0.05 / 1.5)
     assert row["accuracy_difference"] == pytest.approx(0.01)
     assert row["accuracy_noise"] == pytest.approx(0.082, abs=0.002)
+
+
+def test_losses_are_those_before_the_comparison() -> None:
+    log = steps([100.0] * 3, losses=[2.0, 1.5, None, 1.0, 77.0])
+    one = cell(step_log=log, manifest={"results": {"after_steps": 4}})
+    assert losses([one, cell(mode="infer")]).select("cell", "step", "loss").rows() == [
+        ("train-cuda-64", 0, 2.0),
+        ("train-cuda-64", 1, 1.5),
+        ("train-cuda-64", 3, 1.0),
+    ]
+    assert losses([cell(step_log=log)]).height == 4
 
 
 def test_devices_that_were_given_other_data_start_from_other_losses() -> None:

@@ -9,6 +9,7 @@ import polars as pl
 from analyze.scalars import number_or_none
 from analyze.schema import Column
 from analyze.study.tables._cells import frame
+from analyze.study.tables.losses import steps_before_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ def agreement(cells: Sequence[Measured], results: pl.DataFrame) -> pl.DataFrame:
 
 def _row(base: Measured, other: Measured, results: pl.DataFrame) -> dict[str, Any]:
     row: dict[str, Any] = {"batch_size": base.batch_size, "base": base.device, "device": other.device}
-    limit = min(_compared(cell) for cell in (base, other))
+    limit = min(steps_before_comparison(cell) for cell in (base, other))
     logs = [cell.step_log.filter(pl.col("step") < limit).drop_nulls("loss").select("step", "loss") for cell in (base, other)]
     both = logs[0].join(logs[1], on="step", suffix="_other").sort("step")
     row["steps"], row["steps_compared"] = limit, both.height
@@ -68,11 +69,6 @@ def _row(base: Measured, other: Measured, results: pl.DataFrame) -> dict[str, An
         # both models saw the same images, which only makes the true noise smaller
         row["accuracy_noise"] = NORMAL_95 * (one * (1 - one) / images + two * (1 - two) / more + 1 / (2 * images**2)) ** 0.5
     return row
-
-
-def _compared(cell: Measured) -> int:
-    steps = (cell.manifest.get("results") or {}).get("after_steps")
-    return int(steps) if steps else cell.step_log.height
 
 
 def _accuracy(results: pl.DataFrame, cell: Measured) -> tuple[float, int] | None:
