@@ -14,6 +14,7 @@ import gc
 import json
 import statistics
 import time
+import traceback
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
@@ -24,6 +25,7 @@ import torch
 from analyze import diagnose
 from benchmarks.faults import on_cpu
 from collect import Recorder
+from collect.schedule import Limits
 
 if TYPE_CHECKING:
     from benchmarks.faults.fault import Fault, Loop
@@ -69,18 +71,27 @@ def main() -> None:
         return
     faults: list[Fault] = list(on_cpu.FAULTS)
     if torch.cuda.is_available():
-        from benchmarks.faults import on_gpu  # noqa: PLC0415 - allocates on import where there is no GPU to allocate on
-
-        faults = [*on_gpu.FAULTS, *faults]
+        faults = [*gpu_faults(), *faults]
     chosen = [fault for fault in faults if not arguments.only or fault.name in arguments.only]
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
     results = []
     for fault in chosen:
         started = time.perf_counter()
-        results.append(_verify(fault, arguments.rounds, arguments.runs or arguments.out / "runs"))
+        try:
+            results.append(_verify(fault, arguments.rounds, arguments.runs or arguments.out / "runs"))
+        except Exception:  # noqa: BLE001 - a fault that cannot be planted here (no compiler, too little memory) costs its row
+            print(f"{fault.name} could not be planted:\n{traceback.format_exc()}", flush=True)
+            continue
         print(_row(results[-1]), f" ({time.perf_counter() - started:.0f} s)", flush=True)
         _write(results, device, arguments.out)
     print(_summary(results))
+
+
+def gpu_faults() -> list[Fault]:
+    """Return all faults that need a GPU."""
+    from benchmarks.faults import on_gpu, on_gpu_host, on_gpu_kernels  # noqa: PLC0415 - a GPU's machine alone has use for them
+
+    return [*on_gpu.FAULTS, *on_gpu_host.FAULTS, *on_gpu_kernels.FAULTS]
 
 
 def _verify(fault: Fault, rounds: int, runs: Path) -> Result:
@@ -96,9 +107,7 @@ def _verify(fault: Fault, rounds: int, runs: Path) -> Result:
 
 def _judge_again(document: dict[str, Any], runs: Path, out: Path) -> None:
     """Results with the measurements of an earlier run and today's diagnosis of its recordings."""
-    from benchmarks.faults import on_gpu  # noqa: PLC0415 - only where there are recordings of a GPU
-
-    faults = {fault.name: fault for fault in (*on_gpu.FAULTS, *on_cpu.FAULTS)}
+    faults = {fault.name: fault for fault in (*gpu_faults(), *on_cpu.FAULTS)}
     results = []
     for old in document["results"]:
         measured = {
@@ -156,12 +165,13 @@ def _record(fault: Fault, fixed: bool, folder: Path) -> Path:
     _settle()
     loop = fault.build(fixed)
     workers = getattr(loop.loader, "num_workers", None)
-    with Recorder(folder, label=fault.name, batch_size=fault.batch_size, workers=workers) as recorder:
+    limits = Limits(fixed=True, settle_fixed_steps=8, baseline_steps=6) if fault.recorded_steps else None
+    with Recorder(folder, label=fault.name, batch_size=fault.batch_size, workers=workers, limits=limits) as recorder:
         batches = recorder.watch(loop.loader) if loop.loader is not None else range(MAX_RECORDED_STEPS)
         for _, batch in zip(repeat(None, MAX_RECORDED_STEPS), batches):  # noqa: B905 - the loader never ends
             loop.step(batch)
             recorder.step(samples=fault.batch_size)
-            if recorder.done:
+            if recorder.done or recorder.steps_taken == fault.recorded_steps:
                 break
     if loop.close:
         loop.close()

@@ -27,3 +27,5 @@ class Fault:
     names: tuple[str, ...]
     build: Callable[[bool], Loop]
     batch_size: int
+    #: end the recording after so many steps, before the window with stacks, where a compiler at work would fill it
+    recorded_steps: int | None = None

@@ -1,4 +1,4 @@
-"""Four faults of training on the processor alone."""
+"""Five faults of training on the processor alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import torch
+import torch._dynamo as dynamo
 from torch import nn
 from torch.nn import functional
 
@@ -93,9 +94,33 @@ def python_loop(fixed: bool) -> Loop:
     return Loop(step=step)
 
 
+def compiles_every_step(fixed: bool) -> Loop:
+    """A compiled model that gets a sequence of another length in every step; fixed: the length is marked as dynamic.
+
+    Graphs are captured and run as they are: what costs here is the capture, whatever compiles the graphs afterwards.
+    """
+    torch.compiler.reset()
+    # somebody met the limit and raised it instead of finding out what changes
+    dynamo.config.recompile_limit = dynamo.config.accumulated_recompile_limit = 100_000
+    net = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 256), nn.LayerNorm(256))
+    model: Any = torch.compile(net, backend="aot_eager", dynamic=None if fixed else False)
+    optimizer = torch.optim.SGD(net.parameters(), 0.01)
+
+    def step(i: int) -> None:
+        x = torch.randn(16, 64 + i % 256, 256)
+        if fixed:
+            dynamo.mark_dynamic(x, 1)
+        optimizer.zero_grad(set_to_none=True)
+        functional.mse_loss(model(x), x).backward()
+        optimizer.step()
+
+    return Loop(step=step)
+
+
 FAULTS = (
     Fault(name="cpu_oversubscribed", names=("cpu-oversubscription",), build=oversubscribed, batch_size=64),
     Fault(name="cpu_double", names=("double-precision",), build=double_by_accident, batch_size=512),
     Fault(name="cpu_no_workers", names=("input-pipeline-stall",), build=no_workers, batch_size=64),
     Fault(name="cpu_python_loop", names=("many-tiny-ops",), build=python_loop, batch_size=256),
+    Fault(name="cpu_compiles_every_step", names=("recompilation",), build=compiles_every_step, batch_size=16, recorded_steps=24),
 )

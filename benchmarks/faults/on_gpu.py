@@ -11,42 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.faults.fault import Fault, Loop
-
-DEVICE = "cuda"
-
-
-def _train(
-    net: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor, *, half: bool = False
-) -> torch.Tensor:
-    with torch.autocast("cuda", torch.bfloat16, enabled=half):
-        loss = functional.cross_entropy(net(x).flatten(0, -2), y.flatten())
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
-    return loss
-
-
-def _conv_net(width: int = 64, classes: int = 100) -> nn.Module:
-    layers: list[nn.Module] = []
-    channels = 3
-    for depth in range(6):
-        out = width * 2 ** (depth // 2)
-        layers += [nn.Conv2d(channels, out, 3, stride=2 if depth % 2 else 1, padding=1), nn.BatchNorm2d(out), nn.ReLU()]
-        channels = out
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes)).to(DEVICE)
-
-
-def _encoder(width: int, layers: int, vocabulary: int = 4000, heads: int = 8) -> nn.Module:
-    layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout=0.0, batch_first=True)
-    return nn.Sequential(
-        nn.Embedding(vocabulary, width),
-        nn.TransformerEncoder(layer, layers, enable_nested_tensor=False),
-        nn.Linear(width, vocabulary),
-    ).to(DEVICE)
-
-
-def _tokens(batch: int, length: int, vocabulary: int = 4000) -> torch.Tensor:
-    return torch.randint(0, vocabulary, (batch, length), device=DEVICE)
+from benchmarks.faults.networks import DEVICE, conv_net, encoder, tokens, train
 
 
 def pageable(fixed: bool) -> Loop:
@@ -61,7 +26,7 @@ def pageable(fixed: bool) -> Loop:
 
     def step(i: int) -> None:
         x, y = (source[i % 3].to(DEVICE, non_blocking=fixed) for source in (clips, labels))
-        _train(net, optimizer, x, y)
+        train(net, optimizer, x, y)
 
     return Loop(step=step)
 
@@ -85,27 +50,27 @@ def no_workers(fixed: bool) -> Loop:
     """Augmentation in the training process."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    net = _conv_net()
+    net = conv_net()
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     workers = {"num_workers": 8, "persistent_workers": True, "prefetch_factor": 4} if fixed else {"num_workers": 0}
     loader = torch.utils.data.DataLoader(_Augmented(), batch_size=48, pin_memory=True, **workers)  # type: ignore[arg-type]
 
     def step(batch: Any) -> None:
-        _train(net, optimizer, batch[0].to(DEVICE, non_blocking=True), batch[1].to(DEVICE, non_blocking=True))
+        train(net, optimizer, batch[0].to(DEVICE, non_blocking=True), batch[1].to(DEVICE, non_blocking=True))
 
     return Loop(step=step, loader=loader, close=lambda: torch.set_num_threads(threads))
 
 
 def reads_values(fixed: bool) -> Loop:
     """Statistics of every layer read back in each step."""
-    net = _encoder(512, 8)
+    net = encoder(512, 8)
     optimizer = torch.optim.AdamW(net.parameters(), 1e-4, fused=True)
-    x = _tokens(16, 256)
+    x = tokens(16, 256)
     seen = torch.zeros((), device=DEVICE)
 
     def step(_: int) -> None:
         nonlocal seen
-        loss = _train(net, optimizer, x, x, half=True)
+        loss = train(net, optimizer, x, x, half=True)
         if fixed:
             seen += torch.stack([p.detach().abs().amax() for p in net.parameters()]).amax() + loss.detach()
         else:
@@ -122,12 +87,12 @@ def tiny_kernels(fixed: bool) -> Loop:
     optimizer = torch.optim.Adam(net.parameters(), 1e-4, fused=True, capturable=True)
     x, y = torch.randn(64, 128, device=DEVICE), torch.randint(0, 10, (64,), device=DEVICE)
     if not fixed:
-        return Loop(step=lambda _: _train(net, optimizer, x, y) and None)
+        return Loop(step=lambda _: train(net, optimizer, x, y) and None)
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
-            _train(net, optimizer, x, y)
+            train(net, optimizer, x, y)
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     optimizer.zero_grad(set_to_none=True)
@@ -142,15 +107,15 @@ def full_precision(fixed: bool) -> Loop:
     net = nn.Sequential(nn.Linear(4096, 8192), nn.GELU(), nn.Linear(8192, 8192), nn.GELU(), nn.Linear(8192, 1000)).to(DEVICE)
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     x, y = torch.randn(4096, 4096, device=DEVICE), torch.randint(0, 1000, (4096,), device=DEVICE)
-    return Loop(step=lambda _: _train(net, optimizer, x, y, half=fixed) and None)
+    return Loop(step=lambda _: train(net, optimizer, x, y, half=fixed) and None)
 
 
 def looped_optimizer(fixed: bool) -> Loop:
     """Adam over the parameters of a deep network, one by one."""
-    net = _encoder(384, 18)
+    net = encoder(384, 18)
     optimizer = torch.optim.Adam(net.parameters(), 1e-4, **({"fused": True} if fixed else {"foreach": False}))  # type: ignore[arg-type]
-    x = _tokens(8, 192)
-    return Loop(step=lambda _: _train(net, optimizer, x, x, half=True) and None)
+    x = tokens(8, 192)
+    return Loop(step=lambda _: train(net, optimizer, x, x, half=True) and None)
 
 
 def copies_one_by_one(fixed: bool) -> Loop:
@@ -162,19 +127,19 @@ def copies_one_by_one(fixed: bool) -> Loop:
 
     def step(_: int) -> None:
         x = packed.to(DEVICE, non_blocking=True) if fixed else torch.cat([f.to(DEVICE) for f in features], 1)
-        _train(net, optimizer, x, y)
+        train(net, optimizer, x, y)
 
     return Loop(step=step)
 
 
 def empties_cache(fixed: bool) -> Loop:
     """empty_cache() after every step."""
-    net = _encoder(768, 6)
+    net = encoder(768, 6)
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
-    x = _tokens(16, 256)
+    x = tokens(16, 256)
 
     def step(_: int) -> None:
-        _train(net, optimizer, x, x, half=True)
+        train(net, optimizer, x, x, half=True)
         if not fixed:
             torch.cuda.empty_cache()
 
@@ -183,17 +148,17 @@ def empties_cache(fixed: bool) -> Loop:
 
 def channels_first(fixed: bool) -> Loop:
     """Half-precision convolutions on NCHW tensors."""
-    net = _conv_net(width=128)
+    net = conv_net(width=128)
     x, y = torch.randn(128, 3, 160, 160, device=DEVICE), torch.randint(0, 100, (128,), device=DEVICE)
     if fixed:
         net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
-    return Loop(step=lambda _: _train(net, optimizer, x, y, half=True) and None)
+    return Loop(step=lambda _: train(net, optimizer, x, y, half=True) and None)
 
 
 def loop_over_samples(fixed: bool) -> Loop:
     """Flips and brightness applied image by image on the GPU."""
-    net = _conv_net(width=32)
+    net = conv_net(width=32)
     optimizer = torch.optim.SGD(net.parameters(), 0.01, momentum=0.9)
     x, y = torch.rand(96, 3, 128, 128, device=DEVICE), torch.randint(0, 100, (96,), device=DEVICE)
     gain = torch.rand(96, device=DEVICE) + 0.5
@@ -203,7 +168,7 @@ def loop_over_samples(fixed: bool) -> Loop:
             z = (x.flip(-1) * gain[:, None, None, None]).clamp(0, 1)
         else:
             z = torch.stack([(x[i].flip(-1) * gain[i]).clamp(0, 1) for i in range(96)])
-        _train(net, optimizer, z, y)
+        train(net, optimizer, z, y)
 
     return Loop(step=step)
 
@@ -230,13 +195,13 @@ def outputs_to_host(fixed: bool) -> Loop:
 
 def saves_every_step(fixed: bool) -> Loop:
     """The state dictionary written after each step."""
-    net = _encoder(384, 8)
+    net = encoder(384, 8)
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
-    x = _tokens(8, 192)
+    x = tokens(8, 192)
     folder = tempfile.TemporaryDirectory()
 
     def step(_: int) -> None:
-        _train(net, optimizer, x, x, half=True)
+        train(net, optimizer, x, x, half=True)
         if not fixed:
             torch.save(net.state_dict(), Path(folder.name) / "state.pt")
 
