@@ -78,7 +78,7 @@ def diagnose(
             [
                 schema.empty(schema.DATA_QUALITY),
                 *(stage.data_quality for stage in stages),
-                mixed_quality(results, all_ranks),
+                mixed_quality(results, all_ranks, _recorded_again(stages, results)),
                 _coverage(head),
             ]
         ),
@@ -106,6 +106,12 @@ def _by_rank(stages: Sequence[StageResult]) -> list[RankResult]:
         if result.key not in chosen or _begins(result) < _begins(chosen[result.key]):
             chosen[result.key] = result
     return sorted(chosen.values(), key=lambda result: (result.rank is None, result.rank or 0, result.name))
+
+
+def _recorded_again(stages: Sequence[StageResult], shown: Sequence[RankResult]) -> list[str]:
+    """Names of the recordings that `_by_rank` left out."""
+    kept = {id(result) for result in shown}
+    return [result.name for stage in stages for result in stage.ranks if id(result) not in kept]
 
 
 def _begins(result: RankResult) -> tuple[int, int]:

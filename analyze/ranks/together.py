@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 #: clocks further apart than this are worth a line; below, arrivals are hardly told apart anyway
 CLOCK_NS = 50_000
+#: files named before the rest is counted
+LISTED = 3
+UNNUMBERED = "the traces do not say which ranks they are of: they cannot be compared"
 
 
 def together(results: Sequence[RankResult]) -> Together | None:
-    """What all ranks give together; None where fewer than two have a number."""
+    """What all ranks give together: the reason alone where several were read and fewer than two have a number; None for one."""
     numbered = [result for result in results if result.rank is not None]
     if len(numbered) < 2:  # noqa: PLR2004 - two make a comparison
-        return None
+        return Together({}, dict.fromkeys(stacked(), UNNUMBERED)) if len(results) > 1 else None
     rank = [pl.lit(result.rank, dtype=pl.Int64).alias("rank") for result in numbered]
     frames = {}
     for name in stacked():
@@ -52,11 +55,11 @@ def head_of(results: Sequence[RankResult], rank: int | None, all_ranks: Together
     return max(results, key=lambda result: result.summary.step_time.mean_ns if result.summary.step_time else 0)
 
 
-def mixed_quality(results: Sequence[RankResult], all_ranks: Together | None) -> pl.DataFrame:
-    """Rows of data_quality that concern the ranks together."""
+def mixed_quality(results: Sequence[RankResult], all_ranks: Together | None, again: Sequence[str] = ()) -> pl.DataFrame:
+    """Rows of data_quality that concern the ranks together; `again` names further recordings of the same ranks."""
     rows = [
         {"cause": cause, "count": count, "first_byte": None, "detail": detail, "file": ""}
-        for cause, count, detail in (*_unnumbered(results), *_compared(all_ranks))
+        for cause, count, detail in (*_unnumbered(results), *_recorded_again(again), *_compared(all_ranks))
     ]
     return pl.DataFrame(rows, schema={column.name: column.dtype for column in schema.DATA_QUALITY})
 
@@ -65,6 +68,12 @@ def _unnumbered(results: Sequence[RankResult]) -> Iterator[tuple[str, int, str]]
     unknown = [result for result in results if result.rank is None]
     if unknown and len(results) > 1:
         yield "unassigned-rank", len(unknown), "neither the trace nor its name says which rank it is: it is compared with none"
+
+
+def _recorded_again(names: Sequence[str]) -> Iterator[tuple[str, int, str]]:
+    if names:
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        yield "ranks-recorded-again", len(names), f"of each rank the earliest recording is shown, not {', '.join(names[:LISTED])}{more}"
 
 
 def _compared(all_ranks: Together | None) -> Iterator[tuple[str, int, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from analyze.findings.model import confidence_word
 from analyze.report.amounts import Scale, counted, percent, severity_of, share_of_step
 from analyze.report.evidence import evidence_of
-from analyze.report.plain_text import clipped, columns, shown, wrapped
+from analyze.report.plain_text import clipped, clipped_left, columns, shown, wrapped
 from analyze.report.step_parts import glyph, part_name, step_parts
 from analyze.report.trust import trust_sentences
 
@@ -160,7 +160,9 @@ def _ranks(report: Report, width: int) -> Iterator[Line]:
         pieces = [f"rank {'?' if one.rank is None else one.rank}"]
         pieces.append("no steps" if time is None else f"{scale.ms(time.mean_ns)} ms")
         pieces += [] if busy is None else [f"device busy {percent(busy)}"]
-        yield ((clipped(f"{INDENT}{', '.join([*pieces, shown(one.name)])}", width), ""),)
+        known = f"{INDENT}{', '.join(pieces)}, "
+        # names of one run differ at their ends
+        yield ((known + clipped_left(shown(one.name), max(width - len(known), 0)), ""),)
 
 
 def _checks(report: Report, width: int) -> Iterator[Line]:

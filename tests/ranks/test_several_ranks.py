@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 
 from analyze import diagnose
@@ -43,7 +44,7 @@ def test_files_without_any_rank_are_never_all_rank_0(tmp_path):
         trace(tmp_path / name, [500.0] * 3, 500.0)
     report = _report(tmp_path)
     assert _ranks(report) == [None, None]
-    assert dict(report.skipped)["straggler-rank"] == "the run has one rank, as far as the trace tells"
+    assert dict(report.skipped)["straggler-rank"] == "the traces do not say which ranks they are of: they cannot be compared"
 
 
 def test_an_execution_trace_beside_the_others_is_set_aside(tmp_path):
@@ -85,6 +86,17 @@ def test_cycles_of_one_rank_are_cycles(tmp_path):
     trace(tmp_path / "other.json", [500.0] * 3, 500.0, rank=1)
     report = _report(tmp_path)
     assert [(one.rank, one.name) for one in report.ranks] == [(0, "first.json"), (1, "other.json")]
+    row = report.data_quality.filter(pl.col("cause") == "ranks-recorded-again").row(0, named=True)
+    assert (row["count"], row["detail"]) == (1, "of each rank the earliest recording is shown, not later.json")
+
+
+def test_ranks_recorded_once_are_not_said_to_be_recorded_again(tmp_path):
+    assert "ranks-recorded-again" not in _causes(_report(pair(tmp_path)))
+
+
+def test_one_file_without_a_rank_is_one_rank(tmp_path):
+    report = _report(trace(tmp_path / "foo.json", [500.0] * 3, 500.0))
+    assert dict(report.skipped)["straggler-rank"] == "the run has one rank, as far as the trace tells"
 
 
 def test_ranks_with_different_steps_compare_those_they_share(tmp_path):

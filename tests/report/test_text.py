@@ -214,6 +214,14 @@ def test_several_ranks_are_listed_with_the_files_set_aside() -> None:
     assert "   rank2.json was set aside: empty file.\n" in text
 
 
+def test_long_names_of_ranks_keep_the_ends_by_which_they_differ():
+    report = reports.ranks_report()
+    ranks = tuple(replace(one, name=f"{'host.compute.internal_' * 5}{one.rank}.json") for one in report.ranks)
+    shown = [line for line in render(replace(report, ranks=ranks)).splitlines() if "internal_" in line]
+    assert [line[-6:] for line in shown] == ["0.json", "1.json"]
+    assert all("…" in line and columns(line) <= 80 for line in shown)
+
+
 def test_evidence_shows_the_columns_that_fit() -> None:
     wide = pl.DataFrame({f"column_{index}": ["x" * 30] for index in range(6)})
     finding = replace(reports.COPY_FINDING, evidence=wide)

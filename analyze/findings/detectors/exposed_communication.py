@@ -9,7 +9,7 @@ import polars as pl
 
 from analyze.findings.joint_saving import jointly_replayed
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import modelled
+from analyze.findings.saving import modelled, ms_text
 from analyze.replay import Saving
 from analyze.scalars import number
 
@@ -85,8 +85,8 @@ def _of_all(joint_replay: JointReplay, rank_steps: pl.DataFrame, lateness: pl.Da
         replay=replay,
         basis="modelled",
         message=(
-            f"Collectives hold a rank up for {blocked / 1e6:.3g} ms a step, {first}: {waiting / 1e6:.3g} ms waiting, "
-            f"{(blocked - waiting) / 1e6:.3g} ms transfer; half the transfer would give back {{saving}}."
+            f"Collectives hold a rank up for {ms_text(blocked)} ms a step, {first}: {ms_text(waiting)} ms waiting, "
+            f"{ms_text(blocked - waiting)} ms transfer; half the transfer would give back {{saving}}."
         ),
         location="collectives",
         evidence=rank_steps.select("step", "rank", "step_ns", "blocked_ns", "own_ns").head(200),
@@ -110,8 +110,8 @@ def _of_one(collective_calls: pl.DataFrame, step_time: pl.DataFrame, replay: Rep
         low_ns=0.0,
         high_ns=transfer,
         message=(
-            f"Collectives hold this rank up for {blocked / 1e6:.3g} ms a step: {transfer / 1e6:.3g} ms at most are transfer, "
-            f"{(blocked - transfer) / 1e6:.3g} ms waiting or contention (send the other ranks to tell them apart); half the "
+            f"Collectives hold this rank up for {ms_text(blocked)} ms a step: {ms_text(transfer)} ms at most are transfer, "
+            f"{ms_text(blocked - transfer)} ms waiting or contention (send the other ranks to tell them apart); half the "
             "transfer would give back {saving}."
         ),
         location=f"{worst['kind'][0]} {worst['group'][0] or ''}".strip() if worst.height else None,

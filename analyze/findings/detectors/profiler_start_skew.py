@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.findings.saving import ms_text
 from analyze.scalars import number
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def detect(collective_arrivals: pl.DataFrame) -> list[Finding]:
             detector=DETECTOR.id,
             kind="note",
             message=(
-                f"In the first collective of the recording ranks wait up to {longest / 1e6:.3g} ms for rank {last}, as they "
+                f"In the first collective of the recording ranks wait up to {ms_text(longest)} ms for rank {last}, as they "
                 "began to record at different times; that wait is set aside."
             ),
             confidence=0.8,

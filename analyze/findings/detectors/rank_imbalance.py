@@ -9,6 +9,7 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.joint_saving import jointly_replayed
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.saving import ms_text
 from analyze.findings.shared_device import SHARED_CAVEAT, SHARED_CERTAINTY, shares_device
 from analyze.replay import Saving
 from analyze.scalars import number
@@ -115,7 +116,7 @@ def _above_mean(rank_steps: pl.DataFrame) -> float:
 
 def _turns(rank_steps: pl.DataFrame) -> str:
     return (
-        f"In every step some rank computes {_above_mean(rank_steps) / 1e6:.3g} ms longer than the mean of all, not always the "
+        f"In every step some rank computes {ms_text(_above_mean(rank_steps))} ms longer than the mean of all, not always the "
         "same one; spread evenly, the same work would save {saving}."
     )
 
@@ -125,7 +126,7 @@ def _always(always: pl.DataFrame, rank_steps: pl.DataFrame, rank_pace: pl.DataFr
     mine = number(rank_steps.filter(pl.col("rank") == rank)["compute_ns"].mean())
     others = number(rank_steps.filter(pl.col("rank") != rank)["compute_ns"].median())
     return (
-        f"Rank {rank} computes {mine / 1e6:.3g} ms a step where the others compute {others / 1e6:.3g}{_why(rank, rank_pace)}; "
+        f"Rank {rank} computes {ms_text(mine)} ms a step where the others compute {ms_text(others)}{_why(rank, rank_pace)}; "
         "spread evenly, the same work would save {saving}."
     )
 

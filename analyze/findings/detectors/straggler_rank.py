@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from analyze.findings.joint_saving import jointly_replayed
-from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.findings.saving import ms_text
 from analyze.findings.shared_device import shares_device
 from analyze.replay import Saving
 
@@ -30,7 +31,7 @@ DETECTOR = Detector(
     ),
     fix=(
         Remedy(
-            text="Look at that rank alone: its report says what its host or device does", code="stepscope report RUN --rank 3"
+            text="Look at that rank alone: its report says what its host or device does", code="stepscope report RUN --rank N"
         ),
         Remedy(
             text="Where it waits for input: same storage, same number of workers, equal shards for every rank",
@@ -53,6 +54,8 @@ SLOW_CLOCK_RATIO = 0.95
 WORK = "compute"
 #: by its operators' shapes, a rank has as much work as the others below this multiple of theirs
 SAME_WORK_RATIO = 1.05
+#: what the others lost to a rank in the recorded steps is worth a note from this share of the step on
+PERHAPS_STEP_SHARE = 0.10
 WHAT = {
     "input_wait": "waits for its input",
     "gc": "collects garbage",
@@ -90,7 +93,34 @@ def detect(
             thresholds={"slow_clock_ratio": SLOW_CLOCK_RATIO},
             caveat=None if mine["noise_ns"][0] is not None else "one step was recorded: whether it is always so is not known",
         )
-    return found
+    return found or _perhaps(lateness, joint_replay)
+
+
+def _perhaps(lateness: pl.DataFrame, joint_replay: JointReplay) -> list[Finding]:
+    """A note where the recorded steps were lost to one rank, and are too few or too unlike to call that its habit."""
+    least = PERHAPS_STEP_SHARE * joint_replay.recorded_ns
+    open_still = lateness.filter(~pl.col("significant"), pl.col("noise_ns").is_not_null(), pl.col("cause") != WORK)
+    large = open_still.filter(pl.col("excess_ns") > least, pl.col("caused_wait_ns") > least)
+    if large.is_empty() or len(joint_replay.steps) < 2:  # noqa: PLR2004 - one step has no noise
+        return []
+    row = large.row(0, named=True)
+    return [
+        Finding(
+            detector=DETECTOR.id,
+            kind="note",
+            message=(
+                f"In the {len(joint_replay.steps)} steps recorded, rank {row['rank']} needs {ms_text(row['excess_ns'])} ms more than "
+                f"the others for its own part, as it {WHAT[row['cause']]}, and they wait {ms_text(row['caused_wait_ns'])} ms a step "
+                f"for it; from step to step that varies too much to call it a habit: record more steps."
+            ),
+            confidence=0.5,
+            severity=Severity.MEDIUM,
+            rank=int(row["rank"]),
+            location=f"rank {row['rank']}",
+            evidence=_evidence(lateness, None),
+            thresholds={"perhaps_step_share": PERHAPS_STEP_SHARE},
+        )
+    ]
 
 
 def _saving(joint_replay: JointReplay, change: np.ndarray, rank: int) -> Saving:
@@ -104,13 +134,13 @@ def _message(mine: pl.DataFrame, cause: str, slow: list[int]) -> str:
     what = "computes the same on a slower clock" if cause == WORK and mine["rank"][0] in slow else WHAT[cause]
     ranks = " and ".join(str(rank) for rank in mine["rank"])
     several = mine.height > 1
-    excess, part = mine["excess_ns"][0], mine["cause_ns"][0]
+    excess, part = ms_text(mine["excess_ns"][0]), ms_text(mine["cause_ns"][0])
     each = "the slower of them " if several else ""
     last = mine["last_fraction"].sum()
     came_last = f", came last in {last:.0%} of the collectives with a wait" if last else ""
     return (
-        f"Rank{'s' if several else ''} {ranks} {'are' if several else 'is'} late{came_last}: {each}needs {excess / 1e6:.3g} ms a "
-        f"step more than the others for its own part, {part / 1e6:.3g} ms of it because it {what}; as fast as the others, "
+        f"Rank{'s' if several else ''} {ranks} {'are' if several else 'is'} late{came_last}: {each}needs {excess} ms a "
+        f"step more than the others for its own part, {part} ms of it because it {what}; as fast as the others, "
         "it would save {saving}."
     )
 

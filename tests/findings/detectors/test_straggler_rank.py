@@ -88,6 +88,25 @@ def test_on_a_shared_device_the_same_work_takes_as_long_as_others_let_it():
     assert findings(_run({"compute": 1_300.0}, more=alone), "straggler-rank")[0].rank == 2
 
 
+def test_a_large_loss_that_varies_is_a_note_and_no_habit():
+    late = [USUAL | {"host": 100.0 + more} for more in (30.0, 900.0, 200.0, 600.0, 100.0)]
+    (note,) = findings(training({0: [USUAL] * 5, 1: [USUAL] * 5, 2: late}), "straggler-rank")
+    assert (note.kind, note.rank, note.step_saving_ns) == ("note", 2, None)
+    # the others wait 1.83 ms in five steps
+    assert "they wait 0.366 ms a step for it" in note.message
+    assert "varies too much" in note.message
+
+
+def test_a_small_loss_that_varies_is_nothing():
+    late = [USUAL | {"host": 100.0 + more} for more in (10.0, 200.0, 0.0, 100.0, 20.0)]
+    assert findings(training({0: [USUAL] * 5, 1: [USUAL] * 5, 2: late}), "straggler-rank") == ()
+
+
+def test_seconds_are_written_without_an_exponent():
+    (finding,) = findings(_run({"host": 1_500_000.0}), "straggler-rank")
+    assert "needs 1,500 ms a step more" in finding.message
+
+
 def test_a_balanced_run_blames_nobody():
     assert findings(_run({}), "straggler-rank") == ()
 
