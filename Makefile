@@ -11,6 +11,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# built by the installation, where there is a C compiler
+COMPILED := analyze/ingest/compiled/scan.c
 # the browser tests share one port and the torchrun tests one machine: a file's tests stay in one process, in order
 TEST_PROCESSES ?= 2
 ARGS ?=
@@ -35,10 +37,10 @@ $(VENV)/.made:
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null
 	@touch $@
 
-$(VENV)/.app-train: $(VENV)/.made pyproject.toml
+$(VENV)/.app-train: $(VENV)/.made pyproject.toml $(COMPILED)
 	$(call install,app$(,)train)
 
-$(VENV)/.dev: $(VENV)/.made pyproject.toml
+$(VENV)/.dev: $(VENV)/.made pyproject.toml $(COMPILED)
 	$(call install,app$(,)train$(,)dev)
 
 # a comma would end the argument

@@ -12,12 +12,9 @@ from analyze.errors import StepscopeError
 from analyze.ingest import cache
 from analyze.ingest.gunzip import MAGIC as GZIP
 from analyze.ingest.identity import Loaded
-from analyze.ingest.parse import FileParser
 from analyze.ingest.parsed import Parsed, assess, finished, summed_up
-from analyze.ingest.prefetch import Prefetched
 from analyze.ingest.raw import raw_events
 from analyze.ingest.recording import Progress, ReadCancelled, SetAside
-from analyze.ingest.salvage import LoneBackslashes
 from analyze.ingest.store import FrameStore, in_memory, scan, write_part
 from analyze.ingest.streams import ZSTD, Decompressed
 
@@ -29,8 +26,9 @@ if TYPE_CHECKING:
     from analyze.ingest.sources import Source
     from analyze.ingest.temporary import TemporaryFolder
 
-#: below this much JSON, starting processes costs more than they save
+#: below this much JSON, starting processes costs more than they save; so many times more where the compiled reader reads it
 PARALLEL_BYTES = 100 << 20
+COMPILED_SPEED_UP = 4
 #: JSON over gzip, of Kineto's traces, where nothing better is known
 USUAL_EXPANSION = 12
 GZIP_SIZE = struct.Struct("<I")
@@ -73,7 +71,7 @@ class Loader:
             else:
                 loaded.append(self._scanned(source, *entry))
         total = sum(json_size(source.local) for source, _ in waiting)
-        if total > PARALLEL_BYTES and self.processes != 1:
+        if waiting and is_large(total) and self.processes != 1:
             from analyze.ingest.parallel import load_in_parallel  # noqa: PLC0415  # needed for large files only
 
             loaded += load_in_parallel(self, waiting, aside)
@@ -140,6 +138,11 @@ class Loader:
         return cache.keep(folder, self.cache, key, parsed)
 
     def _parsed(self, source: Source, folder: Callable[[], Path]) -> tuple[Parsed, FrameStore]:
+        # a file from the cache needs no reader
+        from analyze.ingest.parse import FileParser  # noqa: PLC0415
+        from analyze.ingest.prefetch import Prefetched  # noqa: PLC0415
+        from analyze.ingest.salvage import LoneBackslashes  # noqa: PLC0415
+
         for literal in (False, True):
             store = FrameStore(folder)
             try:
@@ -178,6 +181,13 @@ class Loader:
             frames={**frames, "raw": raw},
             data_quality=parsed.quality.frame(source.name),
         )
+
+
+def is_large(json_bytes: int) -> bool:
+    """Whether several processes read so much JSON sooner than one."""
+    from analyze.ingest.compiled.library import library  # noqa: PLC0415
+
+    return json_bytes > PARALLEL_BYTES * (COMPILED_SPEED_UP if library() else 1)
 
 
 def json_size(path: Path) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from analyze.errors import StepscopeError
 from analyze.ingest import cache
 from analyze.ingest.chunks import HEADER_BYTES
-from analyze.ingest.load import PARALLEL_BYTES, json_size, nearest_size
+from analyze.ingest.load import is_large, json_size, nearest_size
 from analyze.ingest.parse import FileParser
 from analyze.ingest.parsed import summed_up
 from analyze.ingest.pool import Pool, stretches, worker_count
@@ -53,7 +53,7 @@ def load_in_parallel(loader: Loader, waiting: Sequence[tuple[Source, str | None]
         shared = [_shared(loader, source, key, stack) for source, key in order]
         pool = stack.enter_context(Pool(count))
         for each in shared:
-            if len(shared) < count and each.json_bytes > PARALLEL_BYTES:
+            if len(shared) < count and is_large(each.json_bytes):
                 _split(loader, each, count)
         pending = shared
         while pending:

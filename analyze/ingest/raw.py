@@ -8,10 +8,6 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from analyze import schema
-from analyze.ingest.chunks import ChunkReader
-from analyze.ingest.quality import QualityLog
-from analyze.ingest.salvage import EventText
-from analyze.ingest.streams import Decompressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +39,12 @@ def raw_events(path: Path, limits: Limits, *, literal: bool) -> pl.LazyFrame:
 
 
 def _frames(path: Path, limits: Limits, *, literal: bool) -> Iterator[pl.DataFrame]:
+    # asked for rarely, and the readers take time to import
+    from analyze.ingest.chunks import ChunkReader  # noqa: PLC0415
+    from analyze.ingest.quality import QualityLog  # noqa: PLC0415
+    from analyze.ingest.salvage import EventText  # noqa: PLC0415
+    from analyze.ingest.streams import Decompressed  # noqa: PLC0415
+
     first_id = 0
     with Decompressed(path, limits) as stream:
         reader = ChunkReader(stream)

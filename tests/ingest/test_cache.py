@@ -39,7 +39,7 @@ def test_a_second_read_comes_from_the_cache_and_is_equal(tmp_path, own_cache, mo
     file = write(tmp_path / "rank1.json.gz", mixed(20))
     first = all_frames(read(file).traces[0])
     assert len(entries(own_cache)) == 1
-    monkeypatch.setattr(load.FileParser, "__init__", None)
+    monkeypatch.setattr(parse.FileParser, "__init__", None)
     again = read(file).traces[0]
     for family, frame in all_frames(again).items():
         assert frame.equals(first[family]), family
@@ -170,7 +170,6 @@ def test_a_large_file_is_told_apart_by_samples(tmp_path, monkeypatch):
 def small_pieces(monkeypatch):
     """Chunks and thresholds so small that a small file takes every path a large one does."""
     monkeypatch.setattr(load, "PARALLEL_BYTES", 1000)
-    monkeypatch.setattr("analyze.ingest.parallel.PARALLEL_BYTES", 1000)
     monkeypatch.setattr(parse, "FLUSH_BYTES", 20_000)
     monkeypatch.setattr("analyze.ingest.chunks.ChunkReader.__init__.__defaults__", (10_000,))
 
