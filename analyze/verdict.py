@@ -18,7 +18,7 @@ BUSY_ENOUGH = 0.9
 def verdict(summary: Summary, findings: Sequence[Finding], detectors: Mapping[str, Detector]) -> str:
     """The verdict; 'nothing worth fixing' is one like any other, and unknown is said."""
     if summary.step_time is None:
-        return "No steps were found in this trace, so there is no step time to explain. Tables of the whole trace can be exported."
+        return "No steps were found in this trace, so no step time to explain. Tables of the whole trace can be exported."
     step_ns = summary.step_time.mean_ns
     if not findings:
         return _nothing(summary, step_ns)

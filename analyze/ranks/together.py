@@ -73,7 +73,8 @@ def _unnumbered(results: Sequence[RankResult]) -> Iterator[tuple[str, int, str]]
 def _recorded_again(names: Sequence[str]) -> Iterator[tuple[str, int, str]]:
     if names:
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        yield "ranks-recorded-again", len(names), f"of each rank the earliest recording is shown, not {', '.join(names[:LISTED])}{more}"
+        known = ", ".join(names[:LISTED])
+        yield "ranks-recorded-again", len(names), f"of each rank the earliest recording is shown, not {known}{more}"
 
 
 def _compared(all_ranks: Together | None) -> Iterator[tuple[str, int, str]]:

@@ -104,14 +104,15 @@ def _perhaps(lateness: pl.DataFrame, joint_replay: JointReplay) -> list[Finding]
     if large.is_empty() or len(joint_replay.steps) < 2:  # noqa: PLR2004 - one step has no noise
         return []
     row = large.row(0, named=True)
+    excess, waited = ms_text(row["excess_ns"]), ms_text(row["caused_wait_ns"])
     return [
         Finding(
             detector=DETECTOR.id,
             kind="note",
             message=(
-                f"In the {len(joint_replay.steps)} steps recorded, rank {row['rank']} needs {ms_text(row['excess_ns'])} ms more than "
-                f"the others for its own part, as it {WHAT[row['cause']]}, and they wait {ms_text(row['caused_wait_ns'])} ms a step "
-                f"for it; from step to step that varies too much to call it a habit: record more steps."
+                f"In the {len(joint_replay.steps)} steps recorded, rank {row['rank']} needs {excess} ms more than the others for its "
+                f"own part, as it {WHAT[row['cause']]}, and they wait {waited} ms a step for it; from step to step that varies too "
+                "much to call it a habit: record more steps."
             ),
             confidence=0.5,
             severity=Severity.MEDIUM,
