@@ -16,7 +16,7 @@ from analyze.report.study_text import what_ran
 from analyze.study.model import QUESTIONS
 from analyze.study.published_2023 import CAVEAT, EPOCHS, IMAGES_PER_EPOCH, SOURCE
 from pages.shell.markup import bullets, line
-from pages.shell.studies import opened_study, recorded_studies
+from pages.shell.studies import OPENED, opened_study, recorded_studies, study_name
 from pages.shell.table import show_table, text_table
 from pages.shell.telemetry_chart import CONFIG
 
@@ -32,7 +32,10 @@ def _chosen() -> tuple[Path, int, int] | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         folder = st.text_input("Folder with studies", value="runs", help="Relative to where the app was started.")
         found = recorded_studies(dict.fromkeys([Path(folder).expanduser().absolute(), SAMPLES]))
-        study = st.selectbox("Study, newest first", found, format_func=lambda path: shown(path.name)) if found else None
+        opened = st.session_state.get(OPENED)
+        if opened is not None:
+            found = [opened, *(path for path in found if path != opened)]
+        study = st.selectbox("Study, newest first", found, format_func=study_name) if found else None
         epochs = st.number_input("Epochs", min_value=1, value=EPOCHS, help="Training time is extrapolated to so many.", width=120)
         images = st.number_input("Images an epoch", min_value=1, value=IMAGES_PER_EPOCH, width=150)
     if study is None:

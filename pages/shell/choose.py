@@ -13,6 +13,7 @@ from analyze.report.plain_text import shown
 from pages.shell.session import open_source, session
 from pages.shell.sidebar import BASELINE, BASELINE_HELP
 from pages.shell.source import Source, from_path, from_upload, recorded_runs
+from pages.shell.studies import NAME, open_study, recorded_studies, study_at
 
 APP = Path(__file__).resolve().parents[2]
 OVER_LIMIT = (
@@ -40,6 +41,10 @@ def _open(source: Source) -> None:
 
 
 def _open_path(text: str, baseline_step_ms: float | None = None) -> None:
+    study = study_at(text)
+    if study is not None:
+        open_study(study)
+        return
     try:
         source = from_path(text)
     except StepscopeError as error:
@@ -58,7 +63,7 @@ def _baseline(where: str) -> float | None:
 def _recorded() -> None:
     folder = st.text_input("Folder with runs", value="runs", help="Relative to where the app was started.")
     folders = dict.fromkeys([Path(folder).expanduser().absolute(), APP / "sample_traces"])
-    runs = recorded_runs(folders)
+    runs = _newest_first([*recorded_studies(folders), *recorded_runs(folders)])
     if not runs:
         st.text("No recorded runs here yet. This records one, on whatever device there is:")
         st.code("python -m collect", language="bash")
@@ -68,9 +73,14 @@ def _recorded() -> None:
         _open_path(str(chosen))
 
 
+def _newest_first(runs: list[Path]) -> list[Path]:
+    return sorted(runs, key=lambda run: -run.stat().st_mtime)
+
+
 def _run_name(run: Path) -> str:
     recorded = datetime.fromtimestamp(run.stat().st_mtime).astimezone()
-    return f"{shown(run.parent.name)} / {shown(run.name)}, {recorded:%Y-%m-%d %H:%M}"
+    kind = " (study)" if (run / NAME).is_file() else ""
+    return f"{shown(run.parent.name)} / {shown(run.name)}{kind}, {recorded:%Y-%m-%d %H:%M}"
 
 
 def _by_path() -> None:
@@ -80,7 +90,9 @@ def _by_path() -> None:
         )
         baseline = _baseline("path")
         submitted = st.form_submit_button("Open path", type="primary")
-    st.caption("A run directory, a trace, an archive or a folder of traces, of any size, on the machine that runs this app.")
+    st.caption(
+        "A run directory, a study, a trace, an archive or a folder of traces, of any size, on the machine that runs this app."
+    )
     if submitted:
         _open_path(text, baseline)
 

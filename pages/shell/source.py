@@ -61,6 +61,11 @@ class Source:
         return shown(string)
 
 
+def typed_path(text: str) -> Path:
+    """Return the path that somebody typed, with or without quotation marks, ~ and variables."""
+    return Path(os.path.expandvars(text.strip().strip("\"'"))).expanduser().absolute()
+
+
 def from_path(text: str) -> Source:
     """Return a source for a path or address as typed. Raises InputError where nothing is there."""
     typed = text.strip().strip("\"'")
@@ -69,7 +74,7 @@ def from_path(text: str) -> Source:
     if "://" in typed:
         # What an address holds may change without a sign, so it is read anew each time it is opened.
         return Source(key=f"address:{time.time_ns()}:{typed}", paths=(typed,), title=shown(typed))
-    path = Path(os.path.expandvars(typed)).expanduser().absolute()
+    path = typed_path(typed)
     if (path / "study.json").is_file():
         raise InputError("This is a study of several runs: the Study page shows it, and each of its folders is a run.")
     try:

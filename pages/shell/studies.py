@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from analyze.report.plain_text import shown
 from analyze.study import read_study
+from pages.shell.source import typed_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +17,31 @@ if TYPE_CHECKING:
     from analyze.study import Study
 
 NAME = "study.json"
+#: where this session keeps the folder of the study it opened
+OPENED = "study"
 #: studies held at once, by all sessions together
 HELD = 4
+
+
+def study_at(text: str) -> Path | None:
+    """Return the folder of the study that a typed path names, itself or by its file; None where it names none."""
+    try:
+        path = typed_path(text)
+        folder = path.parent if path.name == NAME else path
+        return folder if (folder / NAME).is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def open_study(folder: Path) -> None:
+    """Show this study on its page."""
+    st.session_state[OPENED] = folder
+    st.switch_page("pages/study.py")
+
+
+def study_name(folder: Path) -> str:
+    """'runs / 2026-05-04-study': many studies have the same name."""
+    return f"{shown(folder.parent.name)} / {shown(folder.name)}"
 
 
 def recorded_studies(folders: Iterable[Path]) -> list[Path]:

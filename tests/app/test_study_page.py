@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from pages.shell.studies import study_at
 from tests.app.conftest import words
 from tests.study import whole
 from tests.study.made_up import cell, write_study
@@ -48,6 +51,39 @@ def test_a_study_is_answered_drawn_and_held_against_the_published_one(show: Show
     assert len(at.get("plotly_chart")) == 2 + 3 + 1 + 1 + 1
     assert "how they differ" in said
     assert "≈ 13 h" in said
+
+
+@pytest.mark.parametrize("name", ["", "study.json"])
+def test_a_study_is_opened_by_its_path(show: Show, tmp_path: Path, name: str) -> None:
+    folder = write_study(tmp_path / "one of mine", [cell("cpu")])
+    at = show(None, "open")
+    next(box for box in at.text_input if box.label == "Path or address").set_value(f'"{folder / name}"')
+    next(button for button in at.button if button.label == "Open path").click().run()
+    assert not at.exception
+    assert at.title[0].value == "Study"
+    assert at.selectbox[0].options[0].endswith(" / one of mine")
+    assert "study of resnet18" in words(at)
+
+
+def test_a_study_stands_among_recorded_runs_and_is_opened_from_there(show: Show, tmp_path: Path) -> None:
+    write_study(tmp_path / "mine", [cell("cpu")])
+    at = show(None, "open")
+    next(box for box in at.text_input if box.label == "Folder with runs").set_value(str(tmp_path)).run()
+    runs = at.selectbox[0]
+    (place,) = [index for index, option in enumerate(runs.options) if "/ mine (study), " in option]
+    runs.select_index(place)
+    next(button for button in at.button if button.label == "Open run").click().run()
+    assert not at.exception
+    assert at.title[0].value == "Study"
+    assert at.selectbox[0].options[0].endswith(" / mine")
+
+
+def test_a_cell_of_a_study_is_a_run_like_any_other(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "mine", [cell("cpu")])
+    assert study_at(str(folder / "train-cpu-64")) is None
+    assert study_at(str(tmp_path / "nowhere")) is None
+    assert study_at("a\0b") is None
+    assert study_at(str(folder)) == folder
 
 
 def test_epochs_are_asked_for(show: Show, tmp_path: Path) -> None:
