@@ -68,3 +68,25 @@ def time_after(joins: pl.DataFrame, cpu_ops: pl.DataFrame | None) -> Spans:
     mine = top.join(joins.select("start_ns", "dur_ns"), on=["start_ns", "dur_ns"], how="semi").drop_nulls("between_ns")
     longer = mine.select("end_ns", until=pl.col("end_ns") + (pl.col("between_ns") - pl.col("usual_ns")).cast(pl.Int64))
     return merge(longer["end_ns"].to_numpy(), longer["until"].to_numpy())
+
+
+def longer_than_peers(loops: pl.DataFrame, cpu_ops: pl.DataFrame) -> Spans:
+    """Of the first operator after each loop and its join: the time by which it is longer than all others of its name in the step.
+
+    Nothing where the step has no other of that name.
+    """
+    named = cpu_ops.filter(pl.col("depth") == 0, pl.col("step").is_not_null()).sort("start_ns")
+    top = named.with_columns(pl.col("name").cast(pl.String), end_ns=pl.col("start_ns") + pl.col("dur_ns"))
+    ends = loops.select(*LANE, "step", after_ns=pl.col("start_ns") + pl.col("dur_ns")).sort("after_ns")
+    others = top.filter(~pl.col("name").is_in(JOINING))
+    first = ends.join_asof(
+        others.select(*LANE, "step", "id", "name", "start_ns", "dur_ns", "end_ns"),
+        left_on="after_ns", right_on="start_ns", by=[*LANE, "step"], strategy="forward", coalesce=False, check_sortedness=False,
+    ).drop_nulls("id")  # fmt: skip
+    peers = top.select(*LANE, "step", "name", peer="id", peer_ns="dur_ns")
+    slowest = (
+        first.unique("id").join(peers, on=[*LANE, "step", "name"])
+        .filter(pl.col("peer") != pl.col("id"))
+        .group_by("id").agg(pl.col("end_ns").first(), pl.col("start_ns").first() + pl.col("peer_ns").max())
+    )  # fmt: skip
+    return merge(slowest["start_ns"].to_numpy(), slowest["end_ns"].to_numpy())

@@ -15,6 +15,7 @@ from analyze.replay.build import build_program
 from analyze.replay.event_cost import LEAN_EVENT_COST_NS, RICH_EVENT_COST_NS, event_cost
 from analyze.replay.program import Program
 from analyze.replay.simulate import Played, host_time_ns, simulate
+from analyze.replay.undisturbed import usual_excess, with_excess
 from analyze.scalars import number, number_or_none, whole
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ class Replay:
     baseline_known: bool
     #: launching threads, busiest first
     threads: tuple[tuple[str, str], ...]
+    #: the window as it was recorded, where that is not what the replay starts from
+    recorded: Program | None = None
 
     @cached_property
     def profiled(self) -> Played:
         """The unedited window at profiled speed: the self-check."""
-        return simulate(self.program)
+        return simulate(self.recorded or self.program)
 
     @cached_property
     def played(self) -> Played:
@@ -144,15 +147,23 @@ def replay(
     threads = calls.group_by("process", "thread").len().sort("len", descending=True).select("process", "thread")
     if calls.is_empty():
         threads = _busiest_host_thread(op_events, start, end)
+        calls = _marks(op_events, threads, start, end)
     families = [op_events, runtime_events, memory_events, annotation_events, python_events]
     times = _event_times(families, threads)
-    program = build_program(calls, work, times, start_ns=start, end_ns=end, steps=window.height)
-    profiled = number(step_time.filter("profiled", pl.col("cycle") == window["cycle"][0])["step_ns"].mean())
+    recorded = build_program(calls, work, times, start_ns=start, end_ns=end, steps=window.height)
+    profiled_steps = step_time.filter("profiled", pl.col("cycle") == window["cycle"][0])["step_ns"]
+    profiled = number(profiled_steps.mean())
+    program = recorded
+    if work.is_empty():
+        # with a device, what a slow stretch of the host costs depends on what the device has to do meanwhile
+        share = usual_excess(profiled_steps.to_numpy(), step_time.filter(~pl.col("profiled"))["step_ns"].to_numpy())
+        program = with_excess(recorded, window["start_ns"].sort().to_numpy(), share)
     rich = memory_events.head(1).collect().height + python_events.head(1).collect().height > 0
     unprofiled = _unprofiled_step_ns(step_time, baseline_step_ms)
     cost, shown_cost = event_cost(program, unprofiled, RICH_EVENT_COST_NS if rich else LEAN_EVENT_COST_NS)
     return Replay(
         program=program,
+        recorded=recorded,
         step_ns=unprofiled if unprofiled is not None else profiled,
         profiled_step_ns=profiled,
         event_cost_ns=cost,
@@ -187,6 +198,19 @@ def _busiest_host_thread(op_events: pl.LazyFrame, start: int, end: int) -> pl.Da
     inside = op_events.filter(pl.col("start_ns") >= start, pl.col("start_ns") < end)
     spent = inside.group_by("process", "thread").agg(pl.col("dur_ns").sum()).sort("dur_ns", descending=True)
     return spent.select("process", "thread").head(1).collect()
+
+
+def _marks(op_events: pl.LazyFrame, threads: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
+    """Calls that do nothing, where operators of the thread begin and end: host time and events are known between each two."""
+    inside = op_events.filter(pl.col("start_ns") >= start, pl.col("start_ns") < end, pl.col("dur_ns").is_not_null())
+    mine = inside.join(threads.lazy(), on=["process", "thread"], how="semi").sort("start_ns").collect()
+    until = pl.col("start_ns") + pl.col("dur_ns")
+    outermost = mine.filter((pl.col("start_ns") >= until.cum_max().shift(1)).fill_null(value=True))
+    edges = pl.concat([outermost["start_ns"], outermost.select(until)["start_ns"].clip(upper_bound=end)]).unique().sort()
+    nothing = pl.DataFrame({"start_ns": edges}).with_columns(id=pl.lit(-1), dur_ns=pl.lit(0), blocking=pl.lit("none"))
+    return pl.concat(
+        [pl.DataFrame(schema=CALLS), nothing.cast({k: v for k, v in CALLS.items() if k in nothing.columns})], how="diagonal"
+    )
 
 
 def _event_times(families: list[pl.LazyFrame], threads: pl.DataFrame) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyze.findings.pieces import splits_and_joins, time_after
+from analyze.findings.pieces import longer_than_peers, splits_and_joins, time_after
 from tests.builders import operator, table
 
 
@@ -13,7 +13,9 @@ def ops(*rows: tuple[int, int, str]):
 
 
 def loop(start: int, end: int, thread: str = "1"):
-    return table("cpu_ops", operator(start, end, "", thread=thread)).select("process", "thread", "start_ns", "dur_ns")
+    return table("cpu_ops", operator(start, end, "", thread=thread, step=0)).select(
+        "process", "thread", "step", "start_ns", "dur_ns"
+    )
 
 
 def spans(frame) -> list[tuple[int, int]]:
@@ -58,3 +60,21 @@ class TestTimeAfter:
     @pytest.mark.parametrize("known", [True, False])
     def test_nothing_after_the_last_operator_or_without_operators(self, known: bool) -> None:
         assert time_after(self.OPS.tail(1), self.OPS if known else None)[0].size == 0
+
+
+class TestLongerThanPeers:
+    def test_the_excess_over_the_slowest_peer(self) -> None:
+        """The first linear, behind the join, takes 400; the others 100 and 150: from 460 on it is longer than both."""
+        found = ops(
+            (100, 200, "aten::mul"), (210, 300, "aten::stack"), (310, 710, "aten::linear"),
+            (720, 820, "aten::linear"), (830, 980, "aten::linear"),
+        )  # fmt: skip
+        assert [ends.tolist() for ends in longer_than_peers(loop(100, 200), found)] == [[460], [710]]
+
+    def test_nothing_where_it_is_no_longer(self) -> None:
+        found = ops((100, 200, "aten::mul"), (310, 400, "aten::linear"), (410, 510, "aten::linear"))
+        assert longer_than_peers(loop(100, 200), found)[0].size == 0
+
+    def test_nothing_without_a_peer_or_after_the_last_operator(self) -> None:
+        assert longer_than_peers(loop(100, 200), ops((310, 700, "aten::linear"), (710, 720, "aten::relu")))[0].size == 0
+        assert longer_than_peers(loop(100, 200), ops((100, 200, "aten::linear")))[0].size == 0

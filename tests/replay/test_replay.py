@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from analyze.errors import MissingData
+from analyze.intervals import of_frame
 from analyze.replay.edits import with_work_duration, without_host_regions, without_waits
 from analyze.replay.event_cost import LEAN_EVENT_COST_NS, MAX_EVENT_COST_NS, event_cost
 from analyze.replay.replay import Replay, replay
@@ -71,6 +72,52 @@ class TestWindow:
         assert found.profiled.step_ns == 700 * US
         assert found.error_fraction == 0
         assert found.threads == (("1", "1"),)
+
+    def test_without_a_device_time_and_events_are_known_between_operators(self) -> None:
+        """300 with two operators inside, 50 of Python, 400 with none, and 50 until the step ends."""
+        line = Timeline(device=None)
+        with line.step():
+            with line.op("aten::linear"), line.op("aten::addmm"), line.op("aten::copy_"):
+                line.python(300)
+            line.python(50)
+            with line.op("aten::relu"):
+                line.python(400)
+            line.python(50)
+        found = of(line).program
+        assert found.gap.tolist() == [0, 300 * US, 50 * US, 400 * US, 50 * US]
+        # the step's marker is recorded on that thread too
+        assert found.gap_events.tolist() == [0, 4, 0, 1, 0]
+
+    def test_without_a_device_an_edit_takes_the_events_of_its_region_only(self) -> None:
+        """Of 1,000 a step, 500 of 50 events and 500 of one; 10 an event: without the first 490 are left, not 745."""
+        line = Timeline(device=None)
+        for _ in range(2):
+            with line.step():
+                with line.op("aten::a"):
+                    for _ in range(49):
+                        with line.op("aten::b"):
+                            line.python(10)
+                    line.python(10)
+                with line.op("aten::c"):
+                    line.python(500)
+        found = replace(of(line), step_ns=490 * US, event_cost_ns=(10_000.0, 10_000.0, 10_000.0))
+        first = line.workspace().get("cpu_ops").filter(pl.col("name").cast(pl.String) == "aten::a")
+        assert found.step_after(without_host_regions(of_frame(first))) == pytest.approx(490 * US, rel=0.03)
+
+    def test_without_a_device_uneven_steps_count_as_the_unprofiled_ones_are(self) -> None:
+        """Steps of 100, 100 and 1,000 beside unprofiled ones of 100: each is 100; the self-check is of what was recorded."""
+        line = Timeline(device=None)
+        for us in (100, 100, 1_000):
+            with line.step():
+                line.python(1)
+                with line.op("aten::mm"):
+                    line.python(us)
+                line.python(1)
+        rows = [{"rank": 0, "step": n, "start_ns": n, "dur_ns": 102 * US, "phase": "baseline"} for n in range(9)]
+        found = of(line, step_log=table("step_log", *rows))
+        assert found.profiled.step_ns == pytest.approx(402 * US, rel=0.01)
+        assert found.shown.step_ns == pytest.approx(102 * US, rel=0.01)
+        assert found.error_fraction == pytest.approx(0, abs=0.01)
 
     def test_the_busiest_thread_stands_for_a_run_without_a_device(self) -> None:
         line = Timeline(device=None)

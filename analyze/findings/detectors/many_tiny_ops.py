@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
+from analyze.findings.pieces import longer_than_peers, splits_and_joins, time_after
 from analyze.findings.places import place_of
 from analyze.findings.saving import replayed
-from analyze.intervals import of_frame
+from analyze.intervals import merge, of_frame, union
 from analyze.replay.edits import combine, with_work_scaled, without_host_regions
 from analyze.scalars import number
 
@@ -25,7 +26,8 @@ DETECTOR = Detector(
     ),
     measured=(
         "Stretches of a step in which a sequence of top-level operators repeats at least 32 times and starts small device work. "
-        "Saving: the recorded steps replayed with each loop as a few operators on everything at once."
+        "Saving: the recorded steps replayed with each loop as a few operators on everything at once, without the operators "
+        "that cut the pieces before it and join them after it."
     ),
     fix=(
         Remedy(
@@ -73,11 +75,14 @@ def detect(
         return []
     largest = loops.sort("dur_ns", descending=True, maintain_order=True).row(0, named=True)
     per_step = number((loops["repeats"] * loops["period"]).sum()) / replay.program.steps
+    whole = combine(_vectorised(loops, None), _without_pieces(loops, cpu_ops))
     return replayed(
         DETECTOR.id,
         replay,
-        _vectorised(loops, None),
+        whole,
         cautious=_vectorised(loops, CAUTIOUS_LEFT_SHARE),
+        # threads that compute fell asleep beside the loop, and wake for the operator after it, if that is why it is slow
+        optimistic=combine(whole, without_host_regions(longer_than_peers(loops, cpu_ops))) if kernels is None else None,
         host_side=True,
         message=(
             f"A loop of {largest['repeats']} iterations ({largest['operators']}) and others like it run {per_step:,.0f} small "
@@ -109,6 +114,20 @@ def _outside(loops: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     bounds = spans.select("start_ns", until=pl.col("start_ns") + pl.col("dur_ns")).sort("start_ns")
     inside = loops.sort("start_ns").join_asof(bounds, on="start_ns", strategy="backward")
     return inside.filter((pl.col("start_ns") >= pl.col("until")).fill_null(value=True)).drop("until")
+
+
+def _without_pieces(loops: pl.DataFrame, cpu_ops: pl.DataFrame) -> Edit:
+    """What works on the whole needs no pieces: no operator that cuts or joins them, nothing in between, none to free."""
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    bounds = loops.select("start_ns", end_ns=end).sort("start_ns")
+    splits, joins = splits_and_joins(loops, cpu_ops)
+    before = splits.sort("start_ns").join_asof(
+        bounds, left_on="start_ns", right_on="start_ns", strategy="forward", coalesce=False
+    )
+    after = joins.sort("start_ns").join_asof(bounds, left_on="start_ns", right_on="end_ns", strategy="backward")
+    cut = merge(before["start_ns"].to_numpy(), before["start_ns_right"].to_numpy())
+    joined = merge(after["end_ns"].to_numpy(), after.select(end)["start_ns"].to_numpy())
+    return without_host_regions(union(cut, joined, time_after(joins, cpu_ops)))
 
 
 def _vectorised(loops: pl.DataFrame, left_share: float | None) -> Edit:
