@@ -111,8 +111,8 @@ def _perhaps(lateness: pl.DataFrame, joint_replay: JointReplay) -> list[Finding]
             kind="note",
             message=(
                 f"In the {len(joint_replay.steps)} steps recorded, rank {row['rank']} needs {excess} ms more than the others for "
-                f"its own part, as it {WHAT[row['cause']]}, and they wait {waited} ms a step for it; from step to step that varies "
-                "too much to call it a habit: record more steps."
+                f"its own part, as it {WHAT[row['cause']]}, and they wait {waited} ms a step for it; from step to step that "
+                "varies too much to call it a habit: record more steps."
             ),
             confidence=0.5,
             severity=Severity.MEDIUM,
