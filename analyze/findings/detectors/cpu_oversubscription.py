@@ -64,13 +64,16 @@ def detect(
     steps = step_time.filter(~pl.col("profiled"))
     steps = step_time if steps.is_empty() else steps
     sampled = _sampled(telemetry, steps)
-    load_percent = sampled.get("cpu_percent")
-    if load_percent is None:
+    if "cpu_percent" not in sampled:
         raise MissingData("no processor load was sampled during the steps")
     # a worker that waits for its turn takes no core: what they used counts, where it was sampled
     used_percent = sampled.get("process_children_cpu_percent")
     wanted = ranks * (int(threads) + (workers if used_percent is None else min(workers, used_percent / 100)))
-    shares = _shares(wanted, ranks * int(threads), int(cores), load_percent, sampled.get("process_cpu_percent"))
+    process_cores = sampled.get("process_cpu_percent", 0.0) / 100
+    own_cores = process_cores + (used_percent or 0.0) / 100
+    # in a container the processor's load is of all cores, its own use of those it may use
+    load_percent = min(max(sampled["cpu_percent"], 100 * own_cores * ranks / cores), 100.0)
+    shares = _shares(wanted, ranks * int(threads), int(cores), load_percent, process_cores)
     if shares is None:
         return []
     what = f"{ranks} x ({threads} compute threads + {workers} workers) share {cores} cores, which are {load_percent:.0f} % busy"
@@ -103,7 +106,7 @@ def _sampled(telemetry: pl.DataFrame, steps: pl.DataFrame) -> dict[str, float]:
 
 
 def _shares(
-    wanted: float, threads: int, cores: int, load_percent: float, process_percent: float | None
+    wanted: float, threads: int, cores: int, load_percent: float, process_cores: float
 ) -> tuple[float, float, float] | None:
     """Shares of the step that come back: low, usual, high; None where nothing is in the way of anything.
 
@@ -114,8 +117,7 @@ def _shares(
     if wanted > MAX_THREADS_PER_CORE * cores and load_percent >= MIN_LOAD_PERCENT:
         surplus = 1.0 - cores / wanted
         return surplus * LOW_SHARE, surplus * USUAL_SHARE, surplus * HIGH_SHARE
-    busy_cores = (process_percent or 0.0) / 100
-    if threads > MAX_THREADS_PER_CORE * cores and busy_cores >= MIN_BUSY_CORES:
+    if threads > MAX_THREADS_PER_CORE * cores and process_cores >= MIN_BUSY_CORES:
         idle = max(1.0 - load_percent / 100, 0.0)
         return 0.0, idle * USUAL_IDLE_SHARE, idle
     return None

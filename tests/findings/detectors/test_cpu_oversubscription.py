@@ -73,13 +73,27 @@ def test_too_many_compute_threads_leave_cores_idle() -> None:
     assert "share 4 cores, which are 60 % busy" in finding.message
 
 
+def test_a_container_s_own_use_counts_where_the_machine_is_larger() -> None:
+    """3.96 of 4 usable cores are used, 6 % of the machine's 64: full, and two thirds of 12 threads and workers too many."""
+    (finding,) = detect(MANIFEST, sampled(cpu=6.0, process_cpu=390.0, process_children_cpu=6.0), STEPS)
+    assert "share 4 cores, which are 99 % busy" in finding.message
+    assert finding.step_saving_ns == pytest.approx(100 * MS * (1 - 4 / 8.06) * 0.6)
+
+
+def test_idle_cores_of_the_machine_are_not_the_container_s() -> None:
+    """2.4 of 4 usable cores: two fifths idle, not the machine's 96 %."""
+    (finding,) = detect(MANIFEST, sampled(cpu=4.0, process_cpu=240.0), STEPS)
+    assert finding.step_saving_high_ns == pytest.approx(40 * MS)
+
+
 def test_workers_beyond_the_cores_alone_cost_nothing_while_cores_idle() -> None:
     """4 threads and 4 workers on 4 cores with room: the workers wait for the loop, not for a core."""
-    assert detect(MANIFEST | {"threads": 4}, sampled(cpu=60.0, process_cpu=220.0, process_children_cpu=390.0), STEPS) == []
+    assert detect(MANIFEST | {"threads": 4}, sampled(cpu=75.0, process_cpu=220.0, process_children_cpu=80.0), STEPS) == []
 
 
 def test_silent_where_hardly_anything_runs_in_parallel() -> None:
     assert detect(MANIFEST, sampled(cpu=30.0, process_cpu=110.0), STEPS) == []
+    assert detect(MANIFEST, sampled(cpu=30.0, process_cpu=110.0, process_children_cpu=150.0), STEPS) == []
 
 
 def test_silent_where_there_are_no_more_threads_than_cores() -> None:
