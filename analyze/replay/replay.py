@@ -12,7 +12,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.replay.build import build_program
-from analyze.replay.event_cost import LEAN_EVENT_COST_NS, RICH_EVENT_COST_NS, event_cost
+from analyze.replay.event_cost import LEAN_EVENT_COST_NS, RICH_EVENT_COST_NS, RUN_TO_RUN, event_cost
 from analyze.replay.program import Program
 from analyze.replay.simulate import Played, host_time_ns, simulate
 from analyze.replay.undisturbed import usual_excess, with_excess
@@ -78,11 +78,16 @@ class Replay:
         """Relative error of the unedited replay against the profiled step time."""
         return abs(self.profiled.step_ns - self.profiled_step_ns) / self.profiled_step_ns
 
+    @property
+    def disturbed_fraction(self) -> float:
+        """Share of the recorded host time that is left out because unprofiled steps are more even."""
+        return 0.0 if self.recorded is None else 1.0 - host_time_ns(self.program) / max(host_time_ns(self.recorded), 1.0)
+
     def trust(self, *, host_side: bool) -> float:
-        """Highest confidence of a saving replayed here: capped by the self-check and by unknown recording cost."""
+        """Highest confidence of a saving replayed here: capped by the self-check, unknown recording cost and a disturbed one."""
         self_check = 0.95 - 2.0 * min(self.error_fraction, 0.45)
-        unknown_cost = host_side and not self.baseline_known
-        return min(self_check, 0.7) if unknown_cost else self_check
+        unsure = host_side and (not self.baseline_known or self.disturbed_fraction > RUN_TO_RUN)
+        return min(self_check, 0.7) if unsure else self_check
 
     def step_after(self, edit: Edit, event_cost_ns: float | None = None) -> float:
         """Step time with the edit, scaled so that the unedited replay gives the reported step time.

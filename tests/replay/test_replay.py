@@ -314,6 +314,15 @@ class TestTrust:
         assert unknown.trust(host_side=True) == 0.7
         assert unknown.trust(host_side=False) == 0.95
 
+    def test_host_times_of_a_disturbed_recording_are_trusted_less(self) -> None:
+        """A fifth of what was recorded is left out; a tenth is within what two runs differ by."""
+        for left_out, trusted in ((20_000, 0.7), (10_000, 0.95)):
+            found = _replay(program(Call(gap=100_000 - left_out)), 80_000.0, 100_000.0)
+            disturbed = replace(found, recorded=program(Call(gap=100_000)))
+            assert disturbed.disturbed_fraction == pytest.approx(left_out / 100_000)
+            assert disturbed.trust(host_side=True) == trusted
+            assert disturbed.trust(host_side=False) == 0.95
+
     def test_a_replay_that_is_off_is_trusted_less(self) -> None:
         off = _replay(TestStepAfter.host, 2_000, profiled_ns=2_500)
         assert off.error_fraction == pytest.approx(0.2)
