@@ -73,7 +73,9 @@ def test_what_was_not_recorded_is_not_drawn() -> None:
 def test_parts_of_a_step_of_cpu_and_gpu_are_drawn_alike_and_add_up() -> None:
     gpu = {"compute": 1.0, "idle_launch": 4.0, "unexplained": 2.0, "idle_other": 2.0, "idle_input_wait": 1.0}
     cpu = {"forward": 4.0, "backward": 5.0, "other": 1.0}
-    figure = causes_figure(study([cell(parts_ns=gpu), cell("cpu", parts_ns=cpu), cell(mode="infer", parts_ns=gpu)]))
+    cells = [cell(parts_ns=gpu, profiled_steps=3), cell("cpu", parts_ns=cpu, profiled_steps=1), cell(mode="infer", parts_ns=gpu)]
+    figure = causes_figure(study(cells))
+    assert figure["layout"]["title"]["text"] == "Where the training step goes, 1 profiled step"
     drawn = {trace["name"]: trace["x"] for trace in figure["data"]}
     assert drawn == {
         "computing": pytest.approx([90.0, 10.0]),

@@ -121,7 +121,9 @@ def causes_figure(study: Study) -> Figure | None:
     ]
     if not traces:
         return None
-    layout = _layout("Where the training step goes", len(cells), "% of the step")
+    fewest = min(causes.filter(pl.col("mode") == "train")["profiled_steps"].drop_nulls().to_list(), default=None)
+    basis = "" if fewest is None else f", {fewest} profiled step{'' if fewest == 1 else 's'}"
+    layout = _layout(f"Where the training step goes{basis}", len(cells), "% of the step")
     layout["xaxis"]["range"] = [0, 100]
     layout["height"] += LEGEND_PX
     layout["margin"]["b"] += LEGEND_PX
