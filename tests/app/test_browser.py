@@ -150,3 +150,20 @@ def test_names_in_a_trace_run_nothing(page: Page) -> None:
     assert page.alerts == []
     assert page.locator("img[src=x], a[href^=javascript]").count() == 0
     assert page.strangers == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(600, "dark"), (1400, "light")])
+def test_the_sample_study_is_opened_by_its_path_and_drawn(page: Page, width: int, theme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.emulate_media(color_scheme=theme)
+    page.get_by_role("tab", name="By path").click()
+    page.get_by_label("Path or address").fill(str(ROOT / "sample_traces" / "study"))
+    page.get_by_role("button", name="Open path").click()
+    page.get_by_role("heading", name="Study", exact=True).wait_for()
+    page.get_by_text("extrapolated from").first.wait_for()
+    page.get_by_text("The numbers").wait_for()
+    # images a second twice, two charts for the first question, one for each of the next five
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 9")
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.strangers == []
