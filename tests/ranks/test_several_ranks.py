@@ -7,9 +7,11 @@ import json
 import polars as pl
 import pytest
 
-from analyze import diagnose
+from analyze import diagnose, ingest
+from analyze.engine import Workspace
 from analyze.errors import InputError
-from tests.ranks.written import pair, step_events, trace, write
+from analyze.ranks.split import by_process
+from tests.ranks.written import BASE_NS, pair, step_events, trace, write
 
 
 def _ranks(report):
@@ -157,3 +159,35 @@ def test_correlations_that_collide_in_a_merged_file_link_nothing_across_processe
     assert _ranks(report) == [None]
     assert report.table("kernels")["launch_id"].null_count() == 12
     assert report.table("launches")["work_count"].sum() == 0
+
+
+def _flow(pid, identity, begin):
+    link = {"cat": "fwdbwd", "name": "fwdbwd", "id": identity, "pid": pid, "tid": pid}
+    return [link | {"ph": "s", "ts": begin}, link | {"ph": "f", "ts": begin + 100, "bp": "e"}]
+
+
+def test_flow_ids_that_collide_in_a_merged_file_stay_with_their_rank(tmp_path):
+    events = [*_merged(colliding=False, named=True), *_flow(1000, 5, 1_001), *_flow(2000, 5, 1_002)]
+    path = write(tmp_path / "merged.json", events)
+    (trace_of_all,) = ingest.read([str(path)], cache=False).traces
+    starts = [part.frames["flow_events"].collect()["start_ns"].to_list() for part in by_process(trace_of_all)]
+    assert [[start - BASE_NS for start in rank] for rank in starts] == [[1_001_000, 1_101_000], [1_002_000, 1_102_000]]
+
+
+def test_many_repeated_correlations_take_no_longer_than_as_many_others(tmp_path):
+    """Each launch held against each kernel of its number would be 400 million pairs."""
+    count = 20_000
+    events = [*_merged(colliding=False, named=True)]
+    for pid in (1000, 2000):
+        host, device = {"pid": pid, "tid": pid}, {"pid": pid // 1000 - 1, "tid": 7}
+        for number in range(count // 2):
+            times = {"ts": 1_020 + number / 100, "dur": 0.005, "args": {"correlation": 42}}
+            work = times | {"args": {"correlation": 42, "device": device["pid"], "stream": 7}}
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel"} | times | host)
+            events.append({"ph": "X", "cat": "kernel", "name": "sgemm"} | work | device)
+    (whole,) = ingest.read([str(write(tmp_path / "merged.json", events))], cache=False).traces
+    workspace = Workspace(dict(whole.frames) | {"trace_info": whole.info})
+    launches = workspace.get("launches")
+    # and two launches and a synchronisation in each of six steps
+    assert launches.height == count + 18
+    assert launches.filter(pl.col("correlation") == 42)["work_count"].sum() == 0
