@@ -50,10 +50,11 @@ def splits_and_joins(loops: pl.DataFrame, cpu_ops: pl.DataFrame) -> tuple[pl.Dat
     )
 
 
-def time_after(joins: pl.DataFrame, cpu_ops: pl.DataFrame | None) -> Spans:
+def freeing(joins: pl.DataFrame, cpu_ops: pl.DataFrame | None, making_ns: float) -> Spans:
     """Spans from the end of each joining operator to the thread's next one in the step, less the usual time between two.
 
-    joins: start_ns and dur_ns of top-level operators.
+    joins: start_ns and dur_ns of top-level operators. making_ns: what making the pieces took, one operator each; to free them
+    takes no longer, so what is longer than that is something else and stays altogether.
     """
     if cpu_ops is None or joins.is_empty():
         return merge([], [])
@@ -66,7 +67,8 @@ def time_after(joins: pl.DataFrame, cpu_ops: pl.DataFrame | None) -> Spans:
         .with_columns(usual_ns=pl.col("between_ns").median().over(*LANE))
     )
     mine = top.join(joins.select("start_ns", "dur_ns"), on=["start_ns", "dur_ns"], how="semi").drop_nulls("between_ns")
-    longer = mine.select("end_ns", until=pl.col("end_ns") + (pl.col("between_ns") - pl.col("usual_ns")).cast(pl.Int64))
+    over = (pl.col("between_ns") - pl.col("usual_ns")).cast(pl.Int64)
+    longer = mine.filter(over <= making_ns).select("end_ns", until=pl.col("end_ns") + over)
     return merge(longer["end_ns"].to_numpy(), longer["until"].to_numpy())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyze.findings.pieces import longer_than_peers, splits_and_joins, time_after
+from analyze.findings.pieces import freeing, longer_than_peers, splits_and_joins
 from tests.builders import operator, table
 
 
@@ -46,20 +46,24 @@ class TestSplitsAndJoins:
         assert (splits.height, joins.height) == (0, 0)
 
 
-class TestTimeAfter:
+class TestFreeing:
     #: gaps of 10, 10 and 300 between operators
     OPS = ops((0, 90, "aten::mul"), (100, 190, "aten::mul"), (200, 300, "aten::stack"), (600, 700, "aten::linear"))
 
     def test_until_the_next_operator_less_the_usual_gap(self) -> None:
         joins = self.OPS.filter(self.OPS["name"].cast(str) == "aten::stack")
-        assert [ends.tolist() for ends in time_after(joins, self.OPS)] == [[300], [590]]
+        assert [ends.tolist() for ends in freeing(joins, self.OPS, 290)] == [[300], [590]]
+
+    def test_what_takes_longer_than_making_the_pieces_is_something_else(self) -> None:
+        joins = self.OPS.filter(self.OPS["name"].cast(str) == "aten::stack")
+        assert freeing(joins, self.OPS, 289)[0].size == 0
 
     def test_nothing_where_the_gap_is_the_usual_one(self) -> None:
-        assert time_after(self.OPS.head(1), self.OPS)[0].size == 0
+        assert freeing(self.OPS.head(1), self.OPS, 1_000)[0].size == 0
 
     @pytest.mark.parametrize("known", [True, False])
     def test_nothing_after_the_last_operator_or_without_operators(self, known: bool) -> None:
-        assert time_after(self.OPS.tail(1), self.OPS if known else None)[0].size == 0
+        assert freeing(self.OPS.tail(1), self.OPS if known else None, 1_000)[0].size == 0
 
 
 class TestLongerThanPeers:

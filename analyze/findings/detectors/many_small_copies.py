@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.pieces import JOINING, time_after
+from analyze.findings.pieces import JOINING, freeing
 from analyze.findings.places import place_of_copy, runs_with_places
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame
@@ -80,7 +80,7 @@ def detect(
     low, usual = (_packed(runs, copies, launches, link * efficiency) for efficiency in (LINK_EFFICIENCY_LOW, LINK_EFFICIENCY))
     joins = _joins(runs, launches, op_roots)
     joining = without_host_regions(of_frame(joins))
-    freeing = without_host_regions(time_after(joins, cpu_ops))
+    freed = without_host_regions(freeing(joins, cpu_ops, number((runs["end_ns"] - runs["start_ns"]).max())))
     steps = replay.program.steps
     count, moved = number(runs["count"].sum()) / steps, number(runs["bytes"].sum()) / steps
     direction = (
@@ -91,7 +91,7 @@ def detect(
     return replayed(
         DETECTOR.id,
         replay,
-        combine(usual, joining, freeing),
+        combine(usual, joining, freed),
         cautious=low,
         host_side=True,
         message=(

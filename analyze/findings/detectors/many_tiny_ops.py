@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.pieces import longer_than_peers, splits_and_joins, time_after
+from analyze.findings.pieces import freeing, longer_than_peers, splits_and_joins
 from analyze.findings.places import place_of
 from analyze.findings.saving import replayed
 from analyze.intervals import merge, of_frame, union
@@ -127,7 +127,8 @@ def _without_pieces(loops: pl.DataFrame, cpu_ops: pl.DataFrame) -> Edit:
     after = joins.sort("start_ns").join_asof(bounds, left_on="start_ns", right_on="end_ns", strategy="backward")
     cut = merge(before["start_ns"].to_numpy(), before["start_ns_right"].to_numpy())
     joined = merge(after["end_ns"].to_numpy(), after.select(end)["start_ns"].to_numpy())
-    return without_host_regions(union(cut, joined, time_after(joins, cpu_ops)))
+    making_ns = number((loops["dur_ns"] / loops["period"]).max())
+    return without_host_regions(union(cut, joined, freeing(joins, cpu_ops, making_ns)))
 
 
 def _vectorised(loops: pl.DataFrame, left_share: float | None) -> Edit:

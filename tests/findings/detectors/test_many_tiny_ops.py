@@ -120,7 +120,7 @@ def test_without_a_device_small_is_what_takes_the_host_little_time() -> None:
     assert finding.step_saving_ns == pytest.approx((3_840 - 120) * US, rel=0.05)
 
 
-def in_pieces(after: str = "aten::linear", *, join: str = "aten::stack") -> Timeline:
+def in_pieces(after: str = "aten::linear", *, join: str = "aten::stack", after_us: float = 400) -> Timeline:
     """3,840 in a loop over pieces; cutting takes 200, joining 300, freeing 400, then operators of 900 and 100."""
     line = Timeline(device=None)
     for _ in range(3):
@@ -134,7 +134,7 @@ def in_pieces(after: str = "aten::linear", *, join: str = "aten::stack") -> Time
                         line.python(30)
             with line.op(join):
                 line.python(300)
-            line.python(400)
+            line.python(after_us)
             with line.op(after):
                 line.python(900)
             with line.op("aten::linear"):
@@ -157,6 +157,12 @@ def test_what_works_on_the_whole_cuts_joins_and_frees_nothing() -> None:
 def test_an_operator_that_joins_nothing_stays() -> None:
     finding = one(in_pieces("aten::conv2d", join="aten::sort").workspace(baseline_step_ms=PIECES_US / 1e3), ID)
     assert finding.step_saving_ns == pytest.approx((PIECES_US - 1_122 - 700) * US, rel=0.02)
+
+
+def test_python_after_the_join_that_cannot_be_freeing_stays() -> None:
+    """Making 64 pieces takes 1,920, one operator each; 2,000 after the join are work of the step's own."""
+    finding = one(in_pieces("aten::conv2d", after_us=2_000).workspace(baseline_step_ms=(PIECES_US + 1_600) / 1e3), ID)
+    assert finding.step_saving_ns == pytest.approx((PIECES_US - 400 - 1_122) * US, rel=0.03)
 
 
 def test_threads_may_have_slept_beside_the_loop() -> None:
