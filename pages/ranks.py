@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analyze.report.charts.ranks import arrival_heat, split_bars, step_heat, together, who_is_slow
+from analyze.report.charts.ranks import arrival_heat, devices_of, split_bars, step_heat, together, who_is_slow
 from pages.shell.markup import line
 from pages.shell.opened import opened
 from pages.shell.table import show_table
@@ -20,7 +20,8 @@ arrivals = frame_or_none(it, "collective_arrivals")
 st.subheader("A step of each rank: its own part, waiting, transfer")
 st.plotly_chart(split_bars(steps, arrivals), width="stretch", config=CONFIG, key="split")
 st.subheader("Who is slow, and in what")
-line("A cause is named only for a rank whose own part exceeds the others' by more than the steps vary.", faint=True)
+unsteady = "by more than the steps vary" if late["noise_ns"].null_count() == 0 else "by far: one step was recorded"
+line(f"A cause is named only for a rank whose own part exceeds the others' {unsteady}.", faint=True)
 show_table(who_is_slow(late))
 st.subheader("Ranks by steps: each rank's own part")
 line(
@@ -33,9 +34,9 @@ if arrivals is None or arrivals.is_empty():
 else:
     st.subheader("Who came when to each collective")
     heat, drawn = arrival_heat(arrivals)
-    count = arrivals["match"].n_unique()
-    if drawn < count:
-        line(f"The {drawn:,} most uneven of {count:,} are drawn.", faint=True)
+    count = arrivals.filter(~arrivals["profiler_start"])["match"].n_unique()
+    some = f" The {drawn:,} most uneven of {count:,} are drawn." if drawn < count else ""
+    line(f"How long after the first rank each came; who comes late lets the others wait.{some}", faint=True)
     st.plotly_chart(heat, width="stretch", config=CONFIG, key="arrivals")
     st.subheader("All ranks on one clock")
     numbers = arrivals["step"].unique().sort().to_list()
@@ -50,4 +51,4 @@ else:
 states = frame_or_none(it, "rank_states")
 if states is not None:
     st.subheader("Their devices")
-    show_table(states)
+    show_table(devices_of(states))

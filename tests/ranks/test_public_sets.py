@@ -42,8 +42,11 @@ def test_four_v100_of_which_one_sleeps():
 def test_two_v100():
     report = _report("pytorch__torchrec/examples/golden_training/log/resnet18")
     assert _saving(report, "straggler-rank").step_saving_ns == pytest.approx(2.2e6, rel=0.05)
-    waits = report.table("lateness").sort("rank")["waits_ns"].to_list()
-    assert waits == pytest.approx([2_520_667, 0], abs=1)
+    waits = report.table("collective_arrivals").group_by("rank").agg(pl.col("wait_ns").sum() / 3).sort("rank")["wait_ns"]
+    assert waits.to_list() == pytest.approx([2_520_667, 0], abs=1)
+    # part of that lay beside other work; rank 0 is held up for what rank 1 needs longer
+    late = report.table("lateness").sort("rank")
+    assert late["waits_ns"].to_list() == pytest.approx([late["excess_ns"][1], 0], rel=0.05)
 
 
 def test_eight_a100_in_tensor_parallel():

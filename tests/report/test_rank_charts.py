@@ -5,7 +5,16 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from analyze.report.charts.ranks import COLLECTIVES, arrival_heat, split_bars, step_heat, together, who_is_slow
+from analyze.report.charts.ranks import (
+    COLLECTIVES,
+    MOST_TICKS,
+    arrival_heat,
+    devices_of,
+    split_bars,
+    step_heat,
+    together,
+    who_is_slow,
+)
 from tests.rank_sets import training
 
 SLOW = training({0: [{"compute": 100.0}] * 3, 1: [{"compute": 100.0}] * 3, 4: [{"compute": 400.0}] * 3}, transfer=50.0)
@@ -35,6 +44,28 @@ def test_arrivals_are_behind_the_first():
     heat, drawn = arrival_heat(SLOW.frame("collective_arrivals"))
     assert drawn == 3
     assert heat["data"][0]["z"] == [(0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.3, 0.3, 0.3)]
+
+
+def test_heat_maps_say_which_step_a_column_is():
+    axis = step_heat(SLOW.frame("rank_steps"))["layout"]["xaxis"]
+    assert (axis["ticktext"], axis["title"]["text"]) == (["0", "1", "2"], "step")
+    many = training({rank: [{"compute": 100.0}] * 90 for rank in (0, 1)})
+    assert len(step_heat(many.frame("rank_steps"))["layout"]["xaxis"]["ticktext"]) <= MOST_TICKS
+    heat, _ = arrival_heat(SLOW.frame("collective_arrivals"))
+    assert heat["layout"]["xaxis"]["ticktext"] == ["0", "1", "2"]
+
+
+def test_what_began_to_record_apart_sets_no_scale():
+    apart = training({0: [{"compute": 100.0}] * 4, 1: [{"compute": 100.0}] * 4}, begin={1: 50_000.0})
+    assert apart.frame("collective_arrivals").filter("profiler_start")["match"].unique().to_list() == [0]
+    heat, drawn = arrival_heat(apart.frame("collective_arrivals"))
+    assert drawn == 3
+    assert heat["data"][0]["z"] == [(0.0, 0.0, 0.0)] * 2
+
+
+def test_devices_show_what_is_known_of_any():
+    states = pl.DataFrame({"rank": [0, 1], "host": [None, None], "memory_total_bytes": [80_000_000_000, None]})
+    assert devices_of(states).to_dict(as_series=False) == {"rank": [0, 1], "memory_total_gb": [80.0, None]}
 
 
 def test_of_many_collectives_the_most_uneven_are_drawn():

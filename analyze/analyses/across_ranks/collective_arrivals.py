@@ -21,6 +21,7 @@ COLUMNS = (
     Column("wait_ns", pl.Int64, "ns", "wait for the last rank: what the duration exceeds the shortest one by"),
     Column("transfer_ns", pl.Int64, "ns", "shortest duration of all ranks: the last one waits for nobody"),
     Column("exposed_wait_ns", pl.Int64, "ns", "part of the wait in which this rank did nothing else"),
+    Column("blocked_wait_ns", pl.Int64, "ns", "part of the wait that held this rank up, once where collectives overlap"),
     Column("last", pl.Boolean, "", "whether this rank came last"),
     Column("profiler_start", pl.Boolean, "", "ranks began to record at different times; this wait says nothing about them"),
 )
@@ -47,6 +48,8 @@ def collective_arrivals(matched_collectives: pl.DataFrame, rank_clocks: pl.DataF
         wait_ns=wait,
         transfer_ns=shortest,
         exposed_wait_ns=pl.min_horizontal("exposed_ns", wait),
+        # what blocks is the end of a call, and the transfer is the end of that
+        blocked_wait_ns=(pl.col("blocked_ns") - shortest).clip(0),
         last=pl.col("rank") == pl.col("rank").sort_by("dur_ns", "rank").first().over("match"),
     )
     spoilt = _spoilt_by_start(split, _on_one_clock(own_time, rank_clocks))

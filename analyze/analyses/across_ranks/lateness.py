@@ -23,8 +23,8 @@ COLUMNS = (
     Column("cause", pl.String, "", "part with the largest excess: input_wait, gc, host, compute, copy"),
     Column("cause_ns", pl.Float64, "ns", "excess of that part, median over steps"),
     Column("last_fraction", pl.Float64, "", "share of the collectives with a wait in which this rank came last"),
-    Column("caused_wait_ns", pl.Float64, "ns", "wait of the others for this rank, per step and waiting rank"),
-    Column("waits_ns", pl.Float64, "ns", "this rank's own wait for others per step"),
+    Column("caused_wait_ns", pl.Float64, "ns", "what the others were held up waiting for this rank, per step and waiting rank"),
+    Column("waits_ns", pl.Float64, "ns", "what this rank was held up waiting for others, per step"),
 )
 
 PARTS = ("input_wait", "gc", "host", "compute", "copy")
@@ -84,12 +84,12 @@ def _waits(collective_arrivals: pl.DataFrame | None, steps: int) -> pl.DataFrame
         late=pl.col("rank").filter("last").first().over("match"), longest=pl.col("wait_ns").max().over("match")
     )
     told = waits.filter(pl.col("longest") > MIN_WAIT_NS)
-    caused = waits.group_by(rank="late").agg(caused_wait_ns=(pl.col("exposed_wait_ns") / (pl.col("ranks") - 1)).sum() / steps)
+    caused = waits.group_by(rank="late").agg(caused_wait_ns=(pl.col("blocked_wait_ns") / (pl.col("ranks") - 1)).sum() / steps)
     ends = told.filter("last").group_by("rank").len("times")
     every = max(told["match"].n_unique(), 1)
     return (
         counted.group_by("rank")
-        .agg(waits_ns=pl.col("exposed_wait_ns").sum() / steps)
+        .agg(waits_ns=pl.col("blocked_wait_ns").sum() / steps)
         .join(caused, on="rank", how="left")
         .join(ends, on="rank", how="left")
         .with_columns(

@@ -54,3 +54,17 @@ def test_bus_bandwidth_is_what_a_link_carried():
     # 1 MiB in 100 µs; an all-reduce of four ranks carries each byte one and a half times over every link
     assert costs["algorithm_bytes_per_s"].to_list() == [(1 << 20) / 100e-6] * 2
     assert costs["bus_bytes_per_s"].to_list() == [1.5 * (1 << 20) / 100e-6] * 2
+
+
+def test_what_overlapping_collectives_hold_a_rank_up_for_counts_once():
+    """Two at a time on rank 0, which waits 900 µs for the first and no longer for the second; each takes 100 µs to transfer."""
+    rows = calls(
+        {"rank": 0, "step": 0, "turn": 0, "start_ns": 0, "dur_ns": 1000 * US, "exposed_ns": 1000 * US, "blocked_ns": 1000 * US},
+        {"rank": 0, "step": 0, "turn": 1, "start_ns": 0, "dur_ns": 1100 * US, "exposed_ns": 1100 * US, "blocked_ns": 100 * US},
+        {"rank": 1, "step": 0, "turn": 0, "start_ns": 900 * US, "dur_ns": 100 * US},
+        {"rank": 1, "step": 0, "turn": 1, "start_ns": 1000 * US, "dur_ns": 100 * US},
+    )
+    steps = own(*({"rank": rank, "step": 0, "start_ns": 0} for rank in (0, 1)))
+    mine = _arrivals(rows, steps).filter(pl.col("rank") == 0)
+    assert mine["exposed_wait_ns"].to_list() == [900 * US, 1000 * US]
+    assert mine["blocked_wait_ns"].to_list() == [900 * US, 0]
