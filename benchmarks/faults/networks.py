@@ -45,3 +45,8 @@ def encoder(width: int, layers: int, vocabulary: int = 4000, heads: int = 8) -> 
 def tokens(batch: int, length: int, vocabulary: int = 4000) -> torch.Tensor:
     """Draw a batch of token numbers."""
     return torch.randint(0, vocabulary, (batch, length), device=DEVICE)
+
+
+def show(loss: torch.Tensor) -> None:
+    """Read the loss, as most loops do to show it: the host waits for the device."""
+    loss.item()

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from benchmarks.faults.fault import Fault, Loop
-from benchmarks.faults.networks import DEVICE, conv_net, train
+from benchmarks.faults.networks import DEVICE, conv_net, show, train
 
 
 def exposed_copy(fixed: bool) -> Loop:
@@ -86,7 +86,7 @@ def loops_over_parameters(fixed: bool) -> Loop:
     how: dict[str, Any] = {"fused": True} if fixed else {"foreach": False}
     optimizer = torch.optim.Adam(net.parameters(), 1e-4, **how)
     x, y = torch.randn(4096, 512, device=DEVICE), torch.randint(0, 100, (4096,), device=DEVICE)
-    return Loop(step=lambda _: train(net, optimizer, x, y, half=True) and None)
+    return Loop(step=lambda _: show(train(net, optimizer, x, y, half=True)))
 
 
 FAULTS = (

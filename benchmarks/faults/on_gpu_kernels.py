@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.faults.fault import Fault, Loop
-from benchmarks.faults.networks import DEVICE, train
+from benchmarks.faults.networks import DEVICE, show, train
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,11 +22,11 @@ def odd_sizes(fixed: bool) -> Loop:
     net = net.to(DEVICE)
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     x, y = torch.randn(4096, 1024, device=DEVICE), torch.randint(0, 50_000, (4096,), device=DEVICE)
-    return Loop(step=lambda _: train(net, optimizer, x, y, half=True) and None)
+    return Loop(step=lambda _: show(train(net, optimizer, x, y, half=True)))
 
 
 def few_channels(fixed: bool) -> Loop:
-    """Half-precision convolutions in groups of three channels; fixed: in groups of sixteen, of which the first three count."""
+    """Half-precision convolutions in groups of three channels; fixed: padded to groups of sixteen."""
     groups, each = 32, 16 if fixed else 3
     layers = [nn.Conv2d(groups * each, groups * each, 3, padding=1, groups=groups) for _ in range(4)]
     net = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(groups * each, 100)).to(DEVICE)
@@ -34,7 +34,7 @@ def few_channels(fixed: bool) -> Loop:
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     x = torch.rand(64, groups * each, 96, 96, device=DEVICE).to(memory_format=torch.channels_last)
     y = torch.randint(0, 100, (64,), device=DEVICE)
-    return Loop(step=lambda _: train(net, optimizer, x, y, half=True) and None)
+    return Loop(step=lambda _: show(train(net, optimizer, x, y, half=True)))
 
 
 class _Attention(nn.Module):
@@ -60,7 +60,7 @@ def spelled_out_attention(fixed: bool) -> Loop:
     net = nn.Sequential(*[_Attention(1024, 16, fused=fixed) for _ in range(4)], nn.Linear(1024, 100)).to(DEVICE)
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     x, y = torch.randn(8, 1024, 1024, device=DEVICE), torch.randint(0, 100, (8, 1024), device=DEVICE)
-    return Loop(step=lambda _: train(net, optimizer, x, y, half=True) and None)
+    return Loop(step=lambda _: show(train(net, optimizer, x, y, half=True)))
 
 
 class _Gated(nn.Module):
@@ -82,7 +82,7 @@ def chains_of_passes(fixed: bool) -> Loop:
     run: Any = torch.compile(net) if fixed else net
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     x, y = torch.randn(32768, 1024, device=DEVICE), torch.randint(0, 100, (32768,), device=DEVICE)
-    return Loop(step=lambda _: train(run, optimizer, x, y) and None)
+    return Loop(step=lambda _: show(train(run, optimizer, x, y)))
 
 
 def _fault(name: str, finding: str, build: Callable[[bool], Loop], batch_size: int) -> Fault:

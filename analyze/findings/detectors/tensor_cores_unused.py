@@ -46,6 +46,8 @@ DETECTOR = Detector(
 #: names of product kernels for plain units; most kernels on matrix units do not say so, so the name must say the opposite
 PLAIN_KERNEL = (
     r"(?i)simt|ffma|_f32f32_f32f32_|convolve_[a-z]*[hs]gemm|(^|_)(fp16_|bf16_)?[hs]gemm[_E]|[hs]cudnn_\d+x|gemmk1|gemmSN|maxwell_"
+    # cuDNN's direct convolutions, which few channels in a group lead to
+    r"|convolve_common_engine_float|conv\w*_grouped_direct_kernel"
 )
 #: share of the half-precision peak reached once on the matrix units: odd sizes waste part of it
 TENSOR_EFFICIENCY_LOW, TENSOR_EFFICIENCY, TENSOR_EFFICIENCY_HIGH = 0.25, 0.5, 0.75

@@ -134,19 +134,20 @@ def _attention(window: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _sizes(side: str) -> dict[str, pl.Expr]:
-    """Of a product beside a segment: its id, whether it is batched, elements of its result and of its left factor."""
+    """Of a product beside a segment: its id, whether it is batched, elements of its result and of either factor."""
     return {
         f"{side}_id": pl.col("id"),
         f"{side}_batched": pl.col("batched"),
         f"{side}_result": pl.col("batch") * pl.col("m") * pl.col("n"),
-        f"{side}_factor": pl.col("batch") * pl.col("m") * pl.col("k"),
+        f"{side}_left": pl.col("batch") * pl.col("m") * pl.col("k"),
+        f"{side}_right": pl.col("batch") * pl.col("k") * pl.col("n"),
     }
 
 
 def _fits() -> pl.Expr:
-    """The product before writes scores or has read them (backward); the one after reads them."""
-    before = (pl.col("opening_result") == pl.col("scores")) | (pl.col("opening_factor") == pl.col("scores"))
-    after = pl.col("closing_factor") == pl.col("scores")
+    """The product before writes scores or has read them (backward); the one after reads them, in backward on either side."""
+    before = pl.any_horizontal(pl.col(f"opening_{what}") == pl.col("scores") for what in ("result", "left"))
+    after = pl.any_horizontal(pl.col(f"closing_{side}") == pl.col("scores") for side in ("left", "right"))
     return pl.col("opening_batched") & pl.col("closing_batched") & (before & after).fill_null(value=True)
 
 

@@ -11,7 +11,7 @@ from analyze.findings.kernel_groups import heaviest_operators
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
-from analyze.replay.edits import with_work_duration
+from analyze.replay.edits import combine, with_work_duration, without_calls
 from analyze.scalars import number
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ DETECTOR = Detector(
         "Neighbouring elementwise, norm, softmax and reduction kernels on one stream whose tensors have the same number of "
         "elements. Saving: the traffic of the tensors between them, as a share of each kernel's own; the following kernel no "
         "longer reads the tensor, and half of the time the former need not write it either, since backward needs the other "
-        "half; replayed. The bounds keep all of these writes, or none."
+        "half; replayed. The bounds keep all of these writes, or leave each chain one reading and one writing of its tensor: "
+        "often a second operand comes from the same chain, and a compiler computes again what backward needs."
     ),
     fix=(
         Remedy(text="Let the compiler fuse them", code="model = torch.compile(model)"),
@@ -42,7 +43,9 @@ DETECTOR = Detector(
 )
 
 #: how much of a tensor between two kernels need not be written: backward may need it
-UNWRITTEN_LOW_SHARE, UNWRITTEN_SHARE, UNWRITTEN_HIGH_SHARE = 0.0, 0.5, 1.0
+UNWRITTEN_LOW_SHARE, UNWRITTEN_SHARE = 0.0, 0.5
+#: passes over its largest tensor that a chain needs at the least: one reads, one writes
+LEAST_PASSES = 2
 #: share of a kernel's time that stays, however much of its traffic goes
 LEAST_LEFT_SHARE = 0.1
 #: kernels that a compiler joins with their neighbours
@@ -77,7 +80,7 @@ def detect(
         replay,
         _edit(chained, UNWRITTEN_SHARE),
         cautious=_edit(chained, UNWRITTEN_LOW_SHARE),
-        optimistic=_edit(chained, UNWRITTEN_HIGH_SHARE),
+        optimistic=_one_kernel_each(chained),
         min_share=MIN_SHARE,
         message=(
             f"{chained.height / steps:,.0f} kernels a step in {chains:,.0f} chains over the same tensors ({', '.join(names)} …) "
@@ -106,17 +109,29 @@ def _chains(window: pl.DataFrame) -> pl.DataFrame:
     between = pl.min_horizontal("largest_bytes", pl.col("largest_bytes").shift(-1).over(lane))
     traffic = pl.coalesce("bytes", "largest_bytes")
     return (
-        ordered.with_columns(joins_next=joins.fill_null(value=False), between=between)
+        ordered.with_columns(joins_next=joins.fill_null(value=False), between=between, traffic=traffic)
         .with_columns(
             joined_before=pl.col("joins_next").shift(1).over(lane).fill_null(value=False),
             before=pl.col("between").shift(1).over(lane),
         )
         .filter(pl.col("joins_next") | pl.col("joined_before"))
         .with_columns(
-            read_share=pl.when("joined_before").then(pl.col("before") / traffic).otherwise(0.0),
-            written_share=pl.when("joins_next").then(pl.col("between") / traffic).otherwise(0.0),
+            read_share=pl.when("joined_before").then(pl.col("before") / pl.col("traffic")).otherwise(0.0),
+            written_share=pl.when("joins_next").then(pl.col("between") / pl.col("traffic")).otherwise(0.0),
         )
     )
+
+
+def _one_kernel_each(chained: pl.DataFrame) -> Edit:
+    """Each chain as one kernel: what it reads and writes twice stays in registers, and there is one launch."""
+    lane = ["device", "stream"]
+    opens = pl.col("joins_next") & ~pl.col("joined_before")
+    left = (LEAST_PASSES * pl.col("largest_bytes").max() / pl.col("traffic").sum()).clip(LEAST_LEFT_SHARE, 1.0)
+    fused = chained.group_by(*lane, chain=opens.cum_sum().over(lane), maintain_order=True).agg(
+        pl.col("id").first(), new=pl.col("dur_ns").sum() * left
+    )
+    rest = chained.filter(~opens)["launch_id"].drop_nulls()
+    return combine(without_calls(rest.to_numpy()), with_work_duration(fused["id"].to_numpy(), fused["new"].to_numpy()))
 
 
 def _edit(chained: pl.DataFrame, unwritten: float) -> Edit:

@@ -51,6 +51,14 @@ def test_backward_belongs_to_it() -> None:
     assert both.step_saving_ns == pytest.approx(2 * forward.step_saving_ns, rel=0.01)
 
 
+def test_backward_may_read_the_scores_as_its_right_factor() -> None:
+    gradient = product([HEADS, TOKENS, WIDTH], [HEADS, WIDTH, TOKENS])
+    of_key = product([HEADS, WIDTH, TOKENS], SCORES)
+    forward = one(recorded(QUERY_KEY, SOFTMAX, SCORES_VALUE, REST), ID)
+    both = one(recorded(QUERY_KEY, SOFTMAX, SCORES_VALUE, gradient, BACKWARD, of_key, REST), ID)
+    assert both.step_saving_ns == pytest.approx(2 * forward.step_saving_ns, rel=0.01)
+
+
 def test_without_shapes_the_passes_vanish_and_the_products_stay() -> None:
     parts = [product(None, None, shaped=False), passing("aten::_softmax", "softmax_warp_forward", 2.0, shaped=False)]
     finding = one(recorded(*parts, product(None, None, shaped=False), REST), ID)
