@@ -109,9 +109,10 @@ def _heat(
 ) -> Figure:
     wide = frame.pivot(on=across, index="rank", values=value).sort("rank")
     lanes = _lanes(wide["rank"])
+    scale_px = min(max(SCALE_PX, LANE_PX * len(lanes)), MOST_PX // 2)
     data: list[dict[str, Any]] = [
         {"type": "heatmap", "z": wide.drop("rank").rows(), "y": lanes, "x": list(range(len(names))), "colorscale": HEAT,
-         "customdata": [list(names)] * len(lanes), "colorbar": _SCALE | {"len": min(max(SCALE_PX, LANE_PX * len(lanes)), MOST_PX // 2)},
+         "customdata": [list(names)] * len(lanes), "colorbar": _SCALE | {"len": scale_px},
          "hovertemplate": "%{y}, %{customdata}<br>%{z:.3f} ms<extra>" + title + "</extra>"}
     ]  # fmt: skip
     layout = _layout(lanes, axis, fewest=SCALE_PX // LANE_PX)
