@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from analyze import schema
 from analyze.errors import InputError, MissingData
+from analyze.findings.input_paced import input_paced, pace_after_fix_ns
 from analyze.findings.model import Finding, Outcome, RankSummary, Report, Summary
 from analyze.findings.saving import claim_less
 from analyze.ingest import Limits
@@ -141,7 +142,7 @@ def _gather(head: _Head, *, several: bool) -> tuple[tuple[Finding, ...], tuple[F
         for finding in outcome.findings
     ]
     savings = sorted((f for f in found if f.kind == "saving"), key=_worth, reverse=True)
-    kept = _without_symptoms(savings, head)
+    kept = input_paced(_without_symptoms(savings, head), _optional(head, "loader_pace"), _optional(head, "manifest") or {})
     notes = [f for f in found if f.kind == "note"]
     names = {f.detector for f in (*kept, *notes)}
     outcomes = tuple(
@@ -152,7 +153,7 @@ def _gather(head: _Head, *, several: bool) -> tuple[tuple[Finding, ...], tuple[F
 
 def _without_symptoms(savings: Sequence[Finding], head: _Head) -> list[Finding]:
     """Causes first; what would be gone anyway once they are fixed is dropped, and a symptom claims only what is left."""
-    replay = _replay(head)
+    replay: Replay | None = _optional(head, "replay")
     causes = {outcome.detector.id: outcome.detector.symptom_of for outcome in head.outcomes}
     found = {finding.detector for finding in savings}
     symptoms = [finding for finding in savings if found.intersection(causes[finding.detector])]
@@ -174,12 +175,11 @@ def _worth(finding: Finding) -> float:
     return (finding.step_saving_ns or 0.0) * finding.confidence
 
 
-def _replay(head: _Head) -> Replay | None:
+def _optional(head: _Head, name: str) -> Any:  # noqa: ANN401 - whatever the workspace holds by that name
     try:
-        replay: Replay = head.workspace.get("replay")
+        return head.workspace.get(name)
     except MissingData:
         return None
-    return replay
 
 
 def _after_all_fixes(head: _Head, findings: Sequence[Finding]) -> float | None:
@@ -187,13 +187,16 @@ def _after_all_fixes(head: _Head, findings: Sequence[Finding]) -> float | None:
 
     What was played with all ranks is no edit of one: the larger of both is taken, as they may be about the same time.
     """
-    replay = _replay(head)
+    replay: Replay | None = _optional(head, "replay")
     if replay is None:
         return None
     replayed = [finding for finding in findings if finding.basis == "replayed"]
     edits = [finding.edit for finding in replayed if finding.edit is not None]
     after = replay.step_after(combine(*edits)) if edits else replay.step_ns
-    return min([after, *(replay.step_ns - (finding.step_saving_ns or 0.0) for finding in replayed if finding.edit is None)])
+    # together they give back no less than the best of them, whose saving may be that of the unprofiled steps
+    after = min([after, *(replay.step_ns - (finding.step_saving_ns or 0.0) for finding in replayed)])
+    new_pace = pace_after_fix_ns(findings, _optional(head, "loader_pace"), _optional(head, "manifest") or {})
+    return after if new_pace is None else max(after, new_pace)
 
 
 def _info(chosen: RankResult) -> TraceInfo:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyze.errors import MissingData
+from analyze.findings.loader_workers import WORKER_EFFICIENCY, added_workers, faster_intervals, fitting_workers
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.saving import modelled, replayed, share_text
 from analyze.intervals import of_frame
@@ -42,12 +43,6 @@ DETECTOR = Detector(
     doc="https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",
 )
 
-#: workers assumed where the machine is not known; most training hosts have more cores
-USUAL_WORKERS = 8
-#: worker processes beside each other load this much as fast as one alone: they share memory, caches and the way to the loop
-WORKER_EFFICIENCY = 0.75
-#: where workers run already, the fix is twice as many where the machine has the cores, and half the work per sample where not
-BUSY_WORKERS_FACTOR = 2
 #: batches differ in what loading them takes, by more than host times do
 SPREAD = 0.05
 #: the wait seen in the profiled steps is trusted to differ from the unprofiled one by no more than this factor
@@ -61,12 +56,18 @@ def detect(
     replay: Replay | None = None,
     input_wait: pl.DataFrame | None = None,
     manifest: dict[str, Any] | None = None,
+    loader_pace: pl.DataFrame | None = None,
 ) -> list[Finding]:
-    """One finding, replayed where the trace has loader spans, else modelled from the step log."""
+    """One finding, replayed where the trace has loader spans, else modelled from the step log.
+
+    Workers that set the pace are waited for every so many steps, which the few recorded ones may have missed.
+    """
     logged = step_time.filter(~pl.col("profiled"), pl.col("input_wait_ns").is_not_null())
     wait = None if logged.is_empty() else number(logged["input_wait_ns"].mean())
     if replay is not None and input_wait is not None:
-        return _replayed(replay, input_wait, wait, manifest or {})
+        found = _replayed(replay, input_wait, wait, manifest or {})
+        if found or loader_pace is None or not loader_pace["sets_pace"].item():
+            return found
     if wait is None:
         raise MissingData("neither the trace nor a step log says how long the loop waited for input")
     step = number(logged["step_ns"].mean())
@@ -99,7 +100,7 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
     waited = replay.host_time_removed_ns(ready)
     fewer, usual = _left_over(replay.step_ns, replay.step_ns - waited, itself, manifest)
     loads = "in the training process itself" if itself else "in workers that do not keep up"
-    full = not itself and _added_workers(manifest) == 0
+    full = not itself and added_workers(manifest) == 0
     remedy = "no core is left for more workers, and half the work per sample" if full else "more workers"
     found = replayed(
         DETECTOR.id,
@@ -118,7 +119,7 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
         evidence=inside.sort("dur_ns", descending=True, maintain_order=True)
         .select("step", "start_ns", "dur_ns", "loads_itself")
         .head(50),
-        thresholds={"min_share": MIN_SHARE, "workers": float(_workers(manifest)[1])},
+        thresholds={"min_share": MIN_SHARE, "workers": float(fitting_workers(manifest)[1])},
     )
     sized = [_sized(finding, replay, logged_wait, waited) for finding in found]
     return [finding for finding in sized if (finding.step_saving_ns or 0.0) >= MIN_SHARE * replay.step_ns]
@@ -131,26 +132,9 @@ def _left_over(step_ns: float, rest_ns: float, itself: bool, manifest: Mapping[s
     at which they deliver, and more deliver faster as long as there are cores for them.
     """
     wait = step_ns - rest_ns
-    paces = (wait / (n * WORKER_EFFICIENCY) for n in _workers(manifest)) if itself else _paces(step_ns, manifest)
+    paces = (wait / (n * WORKER_EFFICIENCY) for n in fitting_workers(manifest)) if itself else faster_intervals(step_ns, manifest)
     few, usual = (min(max(pace - rest_ns, 0.0) / wait, 1.0) if wait > 0 else 0.0 for pace in paces)
     return few, usual
-
-
-def _paces(step_ns: float, manifest: Mapping[str, Any]) -> tuple[float, float]:
-    """How often a batch would come, cautious and usual, from twice as many workers or as many more as there are cores for."""
-    running, added = manifest.get("workers"), _added_workers(manifest)
-    if added == 0:
-        return step_ns, step_ns / BUSY_WORKERS_FACTOR
-    more = (BUSY_WORKERS_FACTOR - 1 if not running or added is None else added / running) * WORKER_EFFICIENCY
-    return step_ns / (1 + more / 2), step_ns / (1 + more)
-
-
-def _added_workers(manifest: Mapping[str, Any]) -> int | None:
-    """Workers that can join those that run; None where workers or cores are not known."""
-    cores, running = _cores(manifest), manifest.get("workers")
-    if not cores or not running:
-        return None
-    return max(min((BUSY_WORKERS_FACTOR - 1) * int(running), cores - 1 - int(running)), 0)
 
 
 def _sized(finding: Finding, replay: Replay, logged_wait: float | None, waited: float) -> Finding:
@@ -170,16 +154,3 @@ def _sized(finding: Finding, replay: Replay, logged_wait: float | None, waited: 
         step_saving_high_ns=min(max((finding.step_saving_high_ns or saving) * ratio, saving), replay.step_ns),
         message=finding.message.rsplit("give back", 1)[0] + f"give back {share_text(saving, replay.step_ns)}.",
     )
-
-
-def _workers(manifest: Mapping[str, Any]) -> tuple[int, int]:
-    """A cautious and a usual number of workers that the machine has cores for."""
-    cores = _cores(manifest)
-    usual = min(USUAL_WORKERS, max(cores - 1, 1)) if cores else USUAL_WORKERS
-    return max(usual // 2, 1), usual
-
-
-def _cores(manifest: Mapping[str, Any]) -> int | None:
-    host = manifest.get("host") or {}
-    cores = host.get("cores_usable") or host.get("cores")
-    return int(cores) if cores else None

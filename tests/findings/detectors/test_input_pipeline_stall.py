@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from analyze import engine
@@ -132,6 +133,27 @@ class TestInTheStepLog:
         """Every 5,101, twice as many at 0.75 every 2,914.9; the rest of the step takes 2,101: 813.9 stay."""
         finding = one(self.unlabelled().workspace(step_log=log(3_000), manifest=MANY_CORES | {"workers": 4}), ID)
         assert finding.step_saving_ns == pytest.approx(2_186.1 * US, rel=1e-4)
+
+    def test_waits_between_the_recorded_steps_count_where_the_workers_set_the_pace(self) -> None:
+        """Every fourth step waits 2,000, but none of the recorded ones: 500 of 1,601 a step, every 1,601 now, 914.9 then."""
+        steps = log(0.0, 1_101)
+        rows = [
+            row
+            | {
+                "step": number,
+                "input_wait_ns": 2_000 * US if number % 4 == 3 else 0,
+                "dur_ns": (3_101 if number % 4 == 3 else 1_101) * US,
+            }
+            for number, row in enumerate(steps.rows(named=True) * 7)
+        ][:32]
+        waiting, ready = table("step_log", *rows), training(1, "_MultiProcessing")
+        workers = MANY_CORES | {"workers": 4}
+        finding = one(ready.workspace(step_log=waiting, manifest=workers), ID)
+        assert finding.basis == "modelled"
+        assert finding.step_saving_ns == pytest.approx(500 * US, rel=1e-3)
+        # the same waits all in the first steps are the start of an epoch, and no pace
+        first = waiting.sort("input_wait_ns", descending=True).with_columns(step=pl.int_range(pl.len()))
+        assert findings(ready.workspace(step_log=first, manifest=workers), ID) == ()
 
     def test_silent_where_the_log_shows_little(self) -> None:
         assert findings(self.unlabelled().workspace(step_log=log(100)), ID) == ()
