@@ -1,11 +1,12 @@
 """Plants an imbalance, records it, and holds the report against the run in which it is gone.
 
-    python -m benchmarks.imbalance record DIR [--ranks 2] [--device cpu]     # needs torch: records five runs through torchrun
+    python -m benchmarks.imbalance record DIR [--ranks 2] [--device cuda]    # needs torch: records four runs through torchrun
     python -m benchmarks.imbalance check DIR                                 # reports on each and compares
 
 One rank has one and a half times the work (against: the same work, evenly spread), one rank has slow input (against: it has not), and
 one run is balanced. A cause is named if the finding is there and names the rank; the predicted step time is the reported
-one less the finding's saving; measured is the mean unprofiled step of the run without the imbalance.
+one less the finding's saving; measured is the mean unprofiled step of the run without the imbalance. With --device cuda the ranks
+share one GPU, and exchange gradients over gloo.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BATCH, MORE_WORK = 256, 1.5
+#: batch and width of layers by device, so that computing takes some tens of milliseconds and exchanging gradients less
+SIZES = {"cpu": (256, 512), "cuda": (32_768, 1_024)}
+MORE_WORK = 1.5
 DELAY_MS = 40.0
 WORST_ERROR = 0.15
 BLAMING = ("rank-imbalance", "straggler-rank")
@@ -55,7 +58,8 @@ def runs(ranks: int, batch: int) -> dict[str, list[str]]:
     }
 
 
-def record(folder: Path, ranks: int, device: str, batch: int) -> None:
+def record(folder: Path, ranks: int, device: str) -> None:
+    batch, width = SIZES[device]
     for name, arguments in runs(ranks, batch).items():
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -63,7 +67,7 @@ def record(folder: Path, ranks: int, device: str, batch: int) -> None:
         command = [
             *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(port)),
             *("-m", "collect", "--out", str(folder / name), "--"),
-            *(str(ROOT / "benchmarks" / "imbalance_train.py"), "--device", device, *arguments),
+            *(str(ROOT / "benchmarks" / "imbalance_train.py"), "--device", device, "--width", str(width), *arguments),
         ]
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
@@ -111,11 +115,10 @@ def main() -> None:
     parser.add_argument("what", choices=["record", "check"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--device", choices=SIZES, default="cpu")
     given = parser.parse_args()
     if given.what == "record":
-        record(given.folder, given.ranks, given.device, given.batch)
+        record(given.folder, given.ranks, given.device)
     else:
         sys.exit(not check(given.folder))
 

@@ -9,24 +9,24 @@ import time
 import torch
 from torch import distributed, nn
 
-WIDTH = 512
+FEATURES = 16
 LAYERS = 6
 STEPS = 110
 
 
-class Samples(torch.utils.data.Dataset[torch.Tensor]):
-    """Random vectors, each of which takes a while to load."""
+class Batches(torch.utils.data.Dataset[torch.Tensor]):
+    """Whole batches, so that larger ones take no longer to load; each may take a while."""
 
-    def __init__(self, count: int, delay_s: float) -> None:
-        self.count, self.delay_s = count, delay_s
+    def __init__(self, batch: int, delay_s: float) -> None:
+        self.batch, self.delay_s = batch, delay_s
 
     def __len__(self) -> int:
-        return self.count
+        return STEPS + 1
 
     def __getitem__(self, index: int) -> torch.Tensor:
         if self.delay_s:
             time.sleep(self.delay_s)
-        return torch.full((WIDTH,), 1.0 / (index + 1))
+        return torch.full((self.batch, FEATURES), 1.0 / (index + 1))
 
 
 def main() -> None:
@@ -34,16 +34,17 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--last-batch", type=int, help="batch of the last rank")
     parser.add_argument("--last-delay-ms", type=float, default=0.0, help="what a batch takes longer to load on the last rank")
+    parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
     last = distributed.get_rank() == distributed.get_world_size() - 1
     batch = given.last_batch if last and given.last_batch else given.batch
-    delay_s = given.last_delay_ms / 1e3 / batch if last else 0.0
-    loader = torch.utils.data.DataLoader(Samples(batch * (STEPS + 1), delay_s), batch_size=batch)
+    loader = torch.utils.data.DataLoader(Batches(batch, given.last_delay_ms / 1e3 if last else 0.0), batch_size=None)
     device = torch.device(given.device)
-    layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
+    layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(given.width, given.width), nn.ReLU())]
+    layers.insert(0, nn.Linear(FEATURES, given.width))
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers).to(device), bucket_cap_mb=2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for samples in loader:

@@ -31,8 +31,11 @@ POINTS = 20_001
 NEARLY_NORMAL = 10_000
 
 
-def chance(excess: Floats) -> tuple[Floats, Floats, float]:
-    """Mean excess of each rank, its standard error, and how many of those chance may reach; excess is ranks x steps."""
+def chance(excess: Floats, looks: int = 1) -> tuple[Floats, Floats, float]:
+    """Mean excess of each rank, its standard error, and how many of those chance may reach; excess is ranks x steps.
+
+    `looks` is how many such questions are asked of the same run, which share the false alarms.
+    """
     ranks, steps = excess.shape
     settled = _settled(excess)
     mean = settled.mean(axis=1)
@@ -44,7 +47,7 @@ def chance(excess: Floats) -> tuple[Floats, Floats, float]:
     alike = min(max(alike, 0.0), MOST_ALIKE)
     counted = steps * (1 - alike) / (1 + alike)
     error: Floats = np.sqrt(np.maximum(variance, variance.mean()) / counted)
-    return mean, error, students_t(FALSE_ALARMS / ranks, (ranks - 1) * (steps - 1))
+    return mean, error, students_t(FALSE_ALARMS / looks / ranks, (ranks - 1) * (steps - 1))
 
 
 def _settled(excess: Floats) -> Floats:

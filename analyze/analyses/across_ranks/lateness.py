@@ -1,7 +1,8 @@
 """Is a rank slower than the others by more than chance, by how much, and in what?
 
 Gradient averaging makes all step times equal, so what is compared is each rank's own part of the step: what it did while no
-collective held it up.
+collective held it up. A habit in one thing it does (waiting for input, say) may show where its computing varies too much for
+the whole to tell: then that thing alone decides, if the rank is late at all.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ def lateness(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | None 
         **{part: pl.col(f"{part}_ns_excess").median() for part in PARTS},
     )
     step_ns = pl.lit(rank_steps["step_ns"].mean(), dtype=pl.Float64)
-    least = ONE_STEP_SHARE if steps == 1 else MIN_STEP_SHARE
-    clears = pl.col("by_chance").not_() & (pl.col("excess_ns") > least * step_ns)
-    largest = pl.max_horizontal(*PARTS)
+    least = (ONE_STEP_SHARE if steps == 1 else MIN_STEP_SHARE) * step_ns
+    habits = {part: pl.col(f"{part}_habit") & (pl.col(part) > least) for part in PARTS}
+    clears = (pl.col("excess_ns") > least) & (pl.col("own_habit") | pl.any_horizontal(*habits.values()))
+    # where the whole does not tell, only what does is a cause
+    weighed = {part: pl.when(pl.col("own_habit") | habit | ~clears).then(pl.col(part)) for part, habit in habits.items()}
+    largest = pl.max_horizontal(*weighed.values())
     cause: pl.Expr = pl.lit(PARTS[-1])
     for part in reversed(PARTS[:-1]):
-        cause = pl.when(pl.col(part) == largest).then(pl.lit(part)).otherwise(cause)
+        cause = pl.when(weighed[part] == largest).then(pl.lit(part)).otherwise(cause)
     return (
         compared.join(_noise(beyond, steps), on="rank", how="left")
         .with_columns(significant=clears, cause=cause, cause_ns=largest)
@@ -65,13 +69,17 @@ def lateness(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | None 
 
 
 def _noise(beyond: pl.DataFrame, steps: int) -> pl.DataFrame:
-    """By rank the standard error of its excess, and whether chance explains the excess; one step leaves that open."""
+    """By rank the standard error of its excess, and whether the excess, and that of each part, is beyond chance."""
     ranks = beyond["rank"].unique().sort()
-    if steps == 1:
-        return pl.DataFrame({"rank": ranks, "noise_ns": None, "by_chance": False}, schema_overrides={"noise_ns": pl.Float64})
-    table = beyond.sort("rank", "step")["own_ns_excess"].to_numpy().reshape(ranks.len(), steps).astype(np.float64)
-    mean, error, most = chance(table)
-    return pl.DataFrame({"rank": ranks, "noise_ns": error, "by_chance": mean <= most * error})
+    found: dict[str, object] = {"rank": ranks, "noise_ns": None, "own_habit": True, **{f"{part}_habit": False for part in PARTS}}
+    if steps > 1:
+        ordered = beyond.sort("rank", "step")
+        for part in ("own", *PARTS):
+            table = ordered[f"{part}_ns_excess"].to_numpy().reshape(ranks.len(), steps).astype(np.float64)
+            mean, error, most = chance(table, looks=2 if part == "own" else 2 * len(PARTS))
+            found[f"{part}_habit"] = mean > most * error
+            found["noise_ns"] = error if part == "own" else found["noise_ns"]
+    return pl.DataFrame(found, schema_overrides={"noise_ns": pl.Float64})
 
 
 def _waits(collective_arrivals: pl.DataFrame | None, steps: int) -> pl.DataFrame:

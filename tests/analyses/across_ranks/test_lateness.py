@@ -63,6 +63,38 @@ def test_as_many_steps_with_half_again_the_work_name_it():
     assert found.select("rank", "significant").row(0) == (1, True)
 
 
+#: parts of five steps on two ranks that share two cores with others, in µs as recorded: 40 ms of sleep in one loader, computing as it came
+SLEEPY = (
+    {"compute": [55_253.0, 110_936.0, 89_543.0, 107_827.0, 61_387.0], "input_wait": [106.0, 107.0, 175.0, 171.0, 138.0]},
+    {
+        "compute": [89_487.0, 96_211.0, 104_481.0, 100_967.0, 90_683.0],
+        "input_wait": [43_393.0, 40_407.0, 40_445.0, 40_543.0, 41_082.0],
+    },
+)
+
+
+def _steps_of(parts):
+    return [dict(zip(parts, step, strict=True)) for step in zip(*parts.values(), strict=True)]
+
+
+def test_a_habit_in_one_part_tells_where_the_whole_varies_too_much():
+    found = _late({rank: _steps_of(parts) for rank, parts in enumerate(SLEEPY)})
+    assert found.select("rank", "significant", "cause").row(0) == (1, True, "input_wait")
+    without = {rank: _steps_of({"compute": parts["compute"]}) for rank, parts in enumerate(SLEEPY)}
+    assert not _late(without)["significant"].any()
+
+
+def test_a_habit_of_a_rank_that_is_not_late_is_nothing():
+    """It waits for input and computes less for it: nobody waits for that rank."""
+    first = {"compute": [60_000.0, 61_000.0, 59_000.0, 60_500.0, 59_500.0], "input_wait": [100.0] * 5}
+    second = {
+        "compute": [19_000.0, 21_000.0, 20_000.0, 18_500.0, 21_500.0],
+        "input_wait": [40_000.0, 40_100.0, 39_900.0] + [40_000.0] * 2,
+    }
+    found = _late({rank: _steps_of(parts) for rank, parts in enumerate((first, second))})
+    assert not found["significant"].any()
+
+
 def test_a_small_difference_blames_nobody_however_steady():
     assert not _late({0: _steps(compute=1_000.0), 1: _steps(compute=1_020.0)})["significant"].any()
 

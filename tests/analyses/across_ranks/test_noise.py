@@ -30,6 +30,12 @@ def test_five_steps_by_hand():
     assert most == pytest.approx(5.5976, rel=1e-3)
 
 
+def test_asking_more_of_a_run_asks_for_more_each_time():
+    steps = _excess_of_two([1.0, 5.0, 2.0, 4.0, 3.0])
+    assert chance(steps, looks=10)[2] == pytest.approx(students_t(FALSE_ALARMS / 20, 4))
+    assert chance(steps, looks=10)[2] > chance(steps)[2]
+
+
 def test_steps_that_resemble_their_neighbours_count_for_fewer():
     apart, alike = (chance(_excess_of_two(steps))[1][0] for steps in ([1.0, 5.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0]))
     # covariance of neighbours 4/10, and 1/5 for the few steps: variance times 1.6/0.4
