@@ -4,7 +4,8 @@
 
 power_cap: products that draw what the card may draw. memory_nearly_full: a buffer that leaves a few gigabytes of the device.
 slow_storage: records read from a file that no cache holds. container_memory: a training that fills its container; run it in a
-control group with a limit of some gigabytes. uneven_memory: one rank of two holds more; run it through torchrun.
+control group with a limit of 3 GiB that stands at /sys/fs/cgroup, as in a container. uneven_memory: one rank of two holds more; run
+it through torchrun.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ GIB = 1 << 30
 #: left of the device's memory for the training itself
 ROOM_BYTES = 5 * GIB
 #: of the container's memory
-FILLED_SHARE = 0.965
+FILLED_SHARE = 0.93
 RECORD_BYTES, RECORDS_PER_BATCH, FILE_BYTES = 2 << 20, 32, 2 * GIB
 
 
@@ -66,7 +67,7 @@ def container_memory(out: Path) -> None:
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
 
     def train() -> None:
-        x = torch.randn(512, 1024)
+        x = torch.randn(1024, 1024)
         _step(optimizer, functional.mse_loss(net(x), x))
 
     train()

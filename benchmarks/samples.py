@@ -3,7 +3,7 @@
     python -m benchmarks.samples RUN NAME [--without-explanations]
 
 Copies a run directory to sample_traces/faults/NAME. Folders before site-packages, Python's own library and this project are cut
-from names, and so is the temporary folder; the window with shapes and stacks is left out where it is not wanted. Fails where
+from names, and so are the temporary and the home folder; the window with shapes and stacks is left out where it is not wanted. Fails where
 a name of a folder is left. Afterwards: a row in sample_traces/README.md, and `python -m benchmarks.examples`.
 """
 
@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FAULTS = ROOT / "sample_traces" / "faults"
 #: where a path may begin: after nothing that could belong to a relative path or an address
 BEGIN = r"(?<![\w.:/\\-])"
-CUT = re.compile(
-    rf"{BEGIN}/(?:[\w.+-]+/)*?(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=(?:benchmarks|collect|analyze)/))|{BEGIN}/tmp/"  # noqa: S108 - to be cut
-)
+#: folders above installed packages, Python's own library and this project; the temporary and the home folder
+ABOVE = r"(?:[\w.+-]+/)*?(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=(?:benchmarks|collect|analyze)/))"
+CUT = re.compile(rf"{BEGIN}/(?:{ABOVE}|(?:tmp|root|home/[\w.-]+)/)")
 LEFT = re.compile(rf"{BEGIN}/(?:home|root|tmp|work|opt|usr|var|mnt|Users)/[^\"\s]*")
 
 

@@ -37,14 +37,14 @@ def explanation(detector: Detector, example: Example | None, width: int) -> Iter
         for line in remedy.code.splitlines():
             yield ((f"{INDENT}       ", ""), (line, "green"))
     yield from _section("An example")
-    yield from _example(example, width)
+    yield from _example(detector, example, width)
     yield from _section("Read more")
     yield ((f"{INDENT}{detector.doc}", ""),)
 
 
-def _example(example: Example | None, width: int) -> Iterator[Line]:
+def _example(detector: Detector, example: Example | None, width: int) -> Iterator[Line]:
     if example is None:
-        yield from _paragraphs(example_text.NONE, width)
+        yield from _paragraphs(example_text.none(detector.id), width)
         return
     for sentence in example_text.sentences(example):
         yield from _paragraphs(sentence, width)

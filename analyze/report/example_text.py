@@ -10,7 +10,24 @@ from analyze.report.plain_text import shown
 if TYPE_CHECKING:
     from analyze.findings.examples import Example
 
-NONE = "None of the sample runs shows it."
+NONE = "None of the sample runs shows it"
+#: what it would take, by detector; tests/findings/test_examples.py holds this complete
+IT_TAKES = {
+    "data-parallel-instead-of-ddp": "one process that drives several GPUs",
+    "low-clock": "a card whose clock somebody has set",
+    "pcie-link-degraded": "a card whose link to the host has fallen back",
+    "profiler-start-skew": "ranks whose profilers start without warming up; stepscope's own recordings warm them up",
+    "slow-link": "several GPUs that exchange large tensors",
+    "small-collectives": "collectives whose sizes the trace gives, as it does for NCCL on several GPUs",
+    "tensor-cores-unused": "half-precision products for which the library has no kernel on tensor cores; today's seldom lack one",
+    "thermal-throttle": "a card that runs hot",
+}
+
+
+def none(detector: str) -> str:
+    """Return the sentence for a detector that no sample run shows, with what that would take where it is known."""
+    takes = IT_TAKES.get(detector)
+    return f"{NONE}." if takes is None else f"{NONE}: it takes {takes}."
 
 
 def sentences(example: Example) -> list[str]:

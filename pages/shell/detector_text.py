@@ -34,7 +34,7 @@ def detector_text(detector: Detector, example: Example | None) -> None:
         f'<div style="{LABEL}">How it is measured</div><div>{coded(detector.measured)}</div>',
         f'<div style="{LABEL}">How to fix it, cheapest first</div>',
         *map(_remedy, detector.fix),
-        f'<div style="{LABEL}">An example</div>{_example(example)}',
+        f'<div style="{LABEL}">An example</div>{_example(detector, example)}',
         f'<div style="{LABEL}">Where it is documented</div><div style="overflow-wrap:anywhere">{link}</div>',
     ]
     st.html(f'<section style="{BOX}">{"".join(pieces)}</section>')
@@ -45,9 +45,9 @@ def _remedy(remedy: Remedy) -> str:
     return f"<div>{coded(remedy.text)}</div>{code}"
 
 
-def _example(example: Example | None) -> str:
+def _example(detector: Detector, example: Example | None) -> str:
     if example is None:
-        return f"<div>{safe(example_text.NONE)}</div>"
+        return f"<div>{safe(example_text.none(detector.id))}</div>"
     said = "".join(f'<div style="overflow-wrap:anywhere">{safe(sentence)}</div>' for sentence in example_text.sentences(example))
     return f'{said}<pre style="{CODE}"><code>{safe(example_text.command(example))}</code></pre>'
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import analyze
+from analyze.report.example_text import IT_TAKES
 from benchmarks import examples
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,11 @@ def test_the_stored_examples_are_what_the_sample_runs_give() -> None:
 def test_examples_are_of_known_detectors_and_sorted() -> None:
     assert list(analyze.examples()) == sorted(analyze.examples())
     assert analyze.examples().keys() <= {detector.id for detector in analyze.catalogue()}
+
+
+def test_a_detector_without_an_example_says_what_one_takes() -> None:
+    without = {detector.id for detector in analyze.catalogue()} - analyze.examples().keys()
+    assert set(IT_TAKES) == without
 
 
 def test_every_examples_run_is_there() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from analyze.findings.examples import Example
 from analyze.report.catalogue_text import explanation
-from analyze.report.example_text import command, sentences
+from analyze.report.example_text import command, none, sentences
 from tests.reports import HOSTILE, PAGEABLE_COPY
 
 EXAMPLE = Example(
@@ -45,6 +45,11 @@ def test_an_example_tells_what_ran_what_was_found_and_how_to_see_it() -> None:
 def test_without_an_example_one_line_says_so() -> None:
     told = _text(None).partition("An example\n")[2].partition("\n\n")[0]
     assert told == "   None of the sample runs shows it."
+
+
+def test_where_it_is_known_what_an_example_takes_is_said() -> None:
+    assert none("thermal-throttle") == "None of the sample runs shows it: it takes a card that runs hot."
+    assert none("pageable-copy") == "None of the sample runs shows it."
 
 
 def test_a_note_claims_no_saving_and_no_place() -> None:

@@ -56,7 +56,7 @@ def detect(step_time: pl.DataFrame, host_state: pl.DataFrame, manifest: dict[str
     row = rows.row(0, named=True)
     workers = _worker_count(row, (manifest or {}).get("workers"))
     loader_percent = _loader_percent(row, workers)
-    read = max(row["disk_read_bytes_per_s"] or 0.0, row["net_received_bytes_per_s"] or 0.0)
+    read = max(row["disk_read_bytes_per_s"] or 0.0, _from_network(row, manifest or {}))
     if loader_percent is None:
         raise MissingData("what the loading processes use was not sampled")
     if wait_share < MIN_WAIT_SHARE or loader_percent > MAX_LOADER_CPU_PERCENT or read < MIN_READ_BYTES_PER_S:
@@ -82,6 +82,11 @@ def detect(step_time: pl.DataFrame, host_state: pl.DataFrame, manifest: dict[str
             thresholds={"min_wait_share": MIN_WAIT_SHARE, "max_loader_cpu_percent": MAX_LOADER_CPU_PERCENT},
         )
     ]
+
+
+def _from_network(row: dict[str, Any], manifest: dict[str, Any]) -> float:
+    """Bytes per second that the network brought; none that count where ranks exchange tensors over it, as gloo does."""
+    return 0.0 if (manifest.get("world_size") or 1) > 1 else row["net_received_bytes_per_s"] or 0.0
 
 
 def _worker_count(row: dict[str, Any], workers: object) -> float:

@@ -33,6 +33,11 @@ def test_a_loop_that_loads_by_itself_from_the_network() -> None:
     )
 
 
+def test_what_ranks_send_each_other_is_not_read_from_storage() -> None:
+    row = host(process_cpu_percent=30.0, process_children_cpu_percent=None, net_received_bytes_per_s=40e6)
+    assert detect(_steps(600), hosts(row), MANIFEST | {"workers": 0, "world_size": 2}) == []
+
+
 def test_without_a_manifest_the_children_are_the_workers() -> None:
     (note,) = detect(_steps(600), hosts(host(**WAITING)))
     assert "4 loading processes use 20 %" in note.message
