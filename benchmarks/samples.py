@@ -21,7 +21,8 @@ FAULTS = ROOT / "sample_traces" / "faults"
 #: where a path may begin: after nothing that could belong to a relative path or an address
 BEGIN = r"(?<![\w.:/\\-])"
 #: folders above installed packages, Python's own library and this project; the temporary and the home folder
-ABOVE = r"(?:[\w.+-]+/)*?(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=(?:benchmarks|collect|analyze)/))"
+INSTALLED = r"(?:site|dist)-packages/"
+ABOVE = rf"(?:[\w.+-]+/)*?(?:lib/python3\.\d+/(?:{INSTALLED})?|{INSTALLED}|(?=(?:benchmarks|collect|analyze)/))"
 CUT = re.compile(rf"{BEGIN}/(?:{ABOVE}|(?:tmp|root|home/[\w.-]+)/)")
 LEFT = re.compile(rf"{BEGIN}/(?:home|root|tmp|work|opt|usr|var|mnt|Users)/[^\"\s]*")
 
