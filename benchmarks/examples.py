@@ -24,6 +24,12 @@ ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "sample_traces"
 DIGITS = 4
 NS_PER_MS = 1e6
+#: where several runs show it, the one in which it was planted says more than one that happens to have a larger share of it
+PLANTED = {
+    "exposed-communication": "sample_traces/faults/large_gradients",
+    "layout-conversion": "sample_traces/faults/channels_first",
+    "sync-in-step": "sample_traces/faults/reads_values",
+}
 
 
 def main() -> None:
@@ -42,13 +48,14 @@ def sample_runs() -> list[Path]:
 
 
 def gathered() -> dict[str, Example]:
-    """Return by detector the finding with the largest share of its step, else the first note, of all sample runs."""
+    """Return by detector the planted finding, else the one with the largest share of its step, else the first note."""
     best: dict[str, tuple[float, Example]] = {}
     for run in sample_runs():
         report = diagnose(str(run), cache=False)
         for detector, share, example in _examples(report, run.relative_to(ROOT).as_posix()):
-            if detector not in best or share > best[detector][0]:
-                best[detector] = (share, example)
+            worth = 1.0 + share if PLANTED.get(detector) == example.run else share
+            if detector not in best or worth > best[detector][0]:
+                best[detector] = (worth, example)
     return {detector: best[detector][1] for detector in sorted(best)}
 
 

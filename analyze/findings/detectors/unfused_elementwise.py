@@ -45,7 +45,7 @@ DETECTOR = Detector(
 #: how much of a tensor between two kernels need not be written: backward may need it
 UNWRITTEN_LOW_SHARE, UNWRITTEN_SHARE = 0.0, 0.5
 #: passes over its largest tensor that a chain needs at the least: one reads, one writes
-LEAST_PASSES = 2
+LEAST_PASSES_COUNT = 2
 #: share of a kernel's time that stays, however much of its traffic goes
 LEAST_LEFT_SHARE = 0.1
 #: kernels that a compiler joins with their neighbours
@@ -126,7 +126,7 @@ def _one_kernel_each(chained: pl.DataFrame) -> Edit:
     """Each chain as one kernel: what it reads and writes twice stays in registers, and there is one launch."""
     lane = ["device", "stream"]
     opens = pl.col("joins_next") & ~pl.col("joined_before")
-    left = (LEAST_PASSES * pl.col("largest_bytes").max() / pl.col("traffic").sum()).clip(LEAST_LEFT_SHARE, 1.0)
+    left = (LEAST_PASSES_COUNT * pl.col("largest_bytes").max() / pl.col("traffic").sum()).clip(LEAST_LEFT_SHARE, 1.0)
     fused = chained.group_by(*lane, chain=opens.cum_sum().over(lane), maintain_order=True).agg(
         pl.col("id").first(), new=pl.col("dur_ns").sum() * left
     )
