@@ -135,13 +135,15 @@ def _message(mine: pl.DataFrame, cause: str, slow: list[int]) -> str:
     what = "computes the same on a slower clock" if cause == WORK and mine["rank"][0] in slow else WHAT[cause]
     ranks = " and ".join(str(rank) for rank in mine["rank"])
     several = mine.height > 1
-    excess, part = ms_text(mine["excess_ns"][0]), ms_text(mine["cause_ns"][0])
+    excess = ms_text(mine["excess_ns"][0])
+    # what it loses in one thing it may make up for in others
+    part = "all" if mine["cause_ns"][0] >= mine["excess_ns"][0] else f"{ms_text(mine['cause_ns'][0])} ms"
     each = "the slower of them " if several else ""
     last = mine["last_fraction"].sum()
     came_last = f", came last in {last:.0%} of the collectives with a wait" if last else ""
     return (
         f"Rank{'s' if several else ''} {ranks} {'are' if several else 'is'} late{came_last}: {each}needs {excess} ms a "
-        f"step more than the others for its own part, {part} ms of it because it {what}; as fast as the others, "
+        f"step more than the others for its own part, {part} of it because it {what}; as fast as the others, "
         "it would save {saving}."
     )
 

@@ -39,6 +39,15 @@ def test_the_late_rank_is_named_with_what_it_loses(slow: dict[str, float], what:
     assert finding.confidence == 0.95
 
 
+def test_a_part_is_never_said_to_be_more_than_the_whole():
+    (finding,) = findings(_run({"input_wait": 500.0, "compute": 600.0}), "straggler-rank")
+    assert (
+        "needs 0.3 ms a step more than the others for its own part, all of it because it waits for its input" in finding.message
+    )
+    (finding,) = findings(_run({"input_wait": 500.0, "host": 200.0}), "straggler-rank")
+    assert "needs 0.6 ms a step more than the others for its own part, 0.5 ms of it because" in finding.message
+
+
 def test_two_late_ranks_are_one_finding():
     late = USUAL | {"host": 600.0}
     (finding,) = findings(
