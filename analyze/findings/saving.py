@@ -13,16 +13,20 @@ if TYPE_CHECKING:
 #: a saving below this share of the step is within what two runs of the same script differ by
 MIN_STEP_SHARE = 0.02
 #: from here on three digits would be written with an exponent
-EXPONENT_FROM_MS = 999.5
+EXPONENT_FROM = 999.5
 #: how far a replayed saving may be off either way, beside the recording's cost: host times of one machine differ by about
 #: 15 % from run to run
 REPLAY_SPREAD = 0.15
 
 
+def digits(value: float) -> str:
+    """Three digits that matter and never an exponent: '0.0123', '12.3', '1,230'."""
+    return f"{value:,.0f}" if abs(value) >= EXPONENT_FROM else f"{value:.3g}"
+
+
 def ms_text(ns: float) -> str:
-    """Milliseconds with three digits that matter and never an exponent: '0.0123', '12.3', '1,230'."""
-    ms = ns / 1e6
-    return f"{ms:,.0f}" if abs(ms) >= EXPONENT_FROM_MS else f"{ms:.3g}"
+    """Milliseconds with three digits that matter and never an exponent."""
+    return digits(ns / 1e6)
 
 
 def share_text(saving_ns: float, step_ns: float) -> str:

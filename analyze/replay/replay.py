@@ -12,6 +12,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.replay.build import build_program
+from analyze.replay.concurrency import concurrency
 from analyze.replay.event_cost import LEAN_EVENT_COST_NS, RICH_EVENT_COST_NS, RUN_TO_RUN, event_cost
 from analyze.replay.program import Program
 from analyze.replay.simulate import Played, host_time_ns, simulate
@@ -19,6 +20,7 @@ from analyze.replay.undisturbed import usual_excess, with_excess
 from analyze.scalars import number, number_or_none, whole
 
 if TYPE_CHECKING:
+    from analyze.replay.concurrency import Concurrency
     from analyze.replay.program import Ints
 
 #: a fix: a changed copy of the program
@@ -57,6 +59,8 @@ class Replay:
     threads: tuple[tuple[str, str], ...]
     #: the window as it was recorded, where that is not what the replay starts from
     recorded: Program | None = None
+    #: how far kernels of several streams overlapped; None where nobody looked
+    concurrency: Concurrency | None = None
 
     @cached_property
     def profiled(self) -> Played:
@@ -92,14 +96,17 @@ class Replay:
     def step_after(self, edit: Edit, event_cost_ns: float | None = None) -> float:
         """Step time with the edit, scaled so that the unedited replay gives the reported step time.
 
-        Scaling down never takes device work below its recorded duration: a device does not run faster unprofiled.
+        Scaling down never takes device work below its recorded duration: a device does not run faster unprofiled. Nor
+        does taking waits away let kernels of several streams overlap further than they were recorded to.
         """
         cost = self.event_cost_ns[1] if event_cost_ns is None else event_cost_ns
         now = self._unedited(cost)
         edited = edit(self.program)
         after = simulate(edited, cost).step_ns
         scaled = self.step_ns * after / now
-        return scaled if scaled >= after else max(scaled, min(_device_floor(edited), after))
+        floor = 0.0 if scaled >= after else min(_device_floor(edited), after)
+        overlap = self.concurrency.floor_ns(edited) if self.concurrency is not None else 0.0
+        return max(scaled, floor, min(overlap, self.step_ns))
 
     def _unedited(self, event_cost_ns: float) -> float:
         """Step time of the unedited window at a cost of recording; the same few costs are asked for by every detector."""
@@ -175,6 +182,7 @@ def replay(
         shown_event_cost_ns=shown_cost,
         baseline_known=unprofiled is not None,
         threads=tuple(threads.rows()),
+        concurrency=concurrency(program, kernels),
     )
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import busiest_place, with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.replay.edits import without_calls
 from analyze.scalars import number
 
@@ -63,7 +63,8 @@ def detect(
         without_calls(in_window["id"].to_numpy()),
         host_side=False,
         message=(
-            f"{per_step - frees:.3g} allocations and {frees:.3g} frees a step go to the driver ({spent_ms:.3g} ms in the calls); "
+            f"{digits(per_step - frees)} allocations and {digits(frees)} frees a step go to the driver ({digits(spent_ms)} "
+            "ms in the calls); "
             "served from the cache they would give back {saving}."
         ),
         location=busiest_place(in_window["op_id"], cpu_ops, op_sources),

@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of_copy, runs_with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import without_host_regions
 from analyze.scalars import number
@@ -74,7 +74,7 @@ def detect(
     each_ms = number((runs["until_ns"] - runs["from_ns"]).mean()) / 1e6
     evidence = runs_with_places(runs.head(50), copies, cpu_ops, op_sources)
     location = place_of_copy(runs["first_copy_id"][0], copies, cpu_ops, op_sources)
-    what = f"{tensors:,.0f} tensors ({moved / 1e6:.3g} MB) go to the host and into a file in {each_ms:.3g} ms"
+    what = f"{tensors:,.0f} tensors ({digits(moved / 1e6)} MB) go to the host and into a file in {digits(each_ms)} ms"
     if runs["step"].n_unique() == 1 and steps.height > 1:
         message = f"In one of {steps.height} recorded steps {what}; divide by how often that happens."
         return [Finding(detector=DETECTOR.id, kind="note", message=message, confidence=0.8, location=location, evidence=evidence)]

@@ -8,6 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy, Severity
 from analyze.findings.modelled_saving import modelled_through_replay
+from analyze.findings.saving import digits
 from analyze.intervals import of_frame
 from analyze.replay.edits import without_host_regions
 from analyze.scalars import number
@@ -60,7 +61,7 @@ def detect(cpu_ops: pl.DataFrame, kernels: pl.DataFrame, replay: Replay | None =
     spent = number(mine["dur_ns"].sum()) / mine["step"].n_unique()
     message = (
         f"One process drives {devices} GPUs through nn.DataParallel: scattering the batch, copying the model and gathering take "
-        f"{spent / 1e6:.3g} ms of host time a step"
+        f"{digits(spent / 1e6)} ms of host time a step"
     )
     evidence = (
         mine.sort("dur_ns", descending=True, maintain_order=True).select("step", "name", "start_ns", "dur_ns", "thread").head(50)

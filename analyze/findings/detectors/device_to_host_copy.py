@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of_copy, runs_with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import without_host_regions
 from analyze.scalars import number
@@ -79,8 +79,9 @@ def detect(
         cautious=without_host_regions(copying),
         host_side=False,
         message=(
-            f"{moved / replay.program.steps / 1e6:.3g} MB a step go to the host at {rate:.2g} GB/s "
-            f"({copy_ms:.3g} ms), and the host then works {after_ms:.3g} ms before it launches again; kept on the GPU this would "
+            f"{digits(moved / replay.program.steps / 1e6)} MB a step go to the host at {rate:.2g} GB/s "
+            f"({digits(copy_ms)} ms), and the host then works {digits(after_ms)} ms before it launches again; kept on the "
+            "GPU this would "
             "give back {saving}."
         ),
         location=place_of_copy(

@@ -11,7 +11,7 @@ from analyze.findings.kernel_groups import heaviest_operators, memory_rate, peak
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
-from analyze.findings.saving import modelled
+from analyze.findings.saving import digits, modelled
 from analyze.replay.edits import with_work_duration
 from analyze.scalars import number
 
@@ -100,7 +100,7 @@ def _on_device(
         min_share=MIN_SHARE,
         message=(
             f"Kernels on float64 take {spent / number(window['dur_ns'].sum()):.0%} of the GPU's time "
-            f"({spent / steps / 1e6:.3g} ms a step); in float32 they would give back {{saving}}."
+            f"({digits(spent / steps / 1e6)} ms a step); in float32 they would give back {{saving}}."
         ),
         location=place_of(operators["op_id"][0], cpu_ops, op_sources),
         evidence=operators.drop("op_id"),

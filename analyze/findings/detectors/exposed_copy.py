@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of, with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import of_frame, subtract, total
 from analyze.replay.edits import without_work
 from analyze.scalars import number
@@ -71,8 +71,9 @@ def detect(
         host_side=False,
         spread=CAUTIOUS_SPREAD,
         message=(
-            f"{moved / program.steps / 1e6:.3g} MB a step come from pinned memory at {rate:.2g} GB/s on a "
-            f"stream that computes ({bare / program.steps / 1e6:.3g} ms with no kernel beside them); copied a step ahead they "
+            f"{digits(moved / program.steps / 1e6)} MB a step come from pinned memory at {rate:.2g} GB/s on a "
+            f"stream that computes ({digits(bare / program.steps / 1e6)} ms with no kernel beside them); copied a step "
+            "ahead they "
             "would give back {saving}."
         ),
         location=place_of(largest["op_id"], cpu_ops, op_sources),

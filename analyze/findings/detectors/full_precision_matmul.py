@@ -11,6 +11,7 @@ from analyze.findings.kernel_groups import heaviest_operators, memory_rate, peak
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
+from analyze.findings.saving import digits
 from analyze.replay.added_cost import with_added_cost
 from analyze.replay.edits import combine, with_work_duration
 from analyze.scalars import number
@@ -112,7 +113,7 @@ def detect(
         min_share=MIN_SHARE,
         message=(
             f"Products in full fp32, off the tensor cores, take {slow_ns / number(window['dur_ns'].sum()):.0%} of the GPU's time "
-            f"({slow_ns / steps / 1e6:.3g} ms a step); {way} they would give back {{saving}}"
+            f"({digits(slow_ns / steps / 1e6)} ms a step); {way} they would give back {{saving}}"
             + ("; TF32 alone, one line, the lower figure." if tf32 and not tf32_claimed else ".")
         ),
         location=place_of(operators["op_id"][0], cpu_ops, op_sources),

@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import of_frame
 from analyze.replay.edits import without_host_regions
 from analyze.scalars import number
@@ -61,7 +61,8 @@ def detect(replay: Replay, annotations: pl.DataFrame, manifest: Mapping[str, Any
         min_share=MIN_SHARE,
         certainty=min(1.0, pauses["step"].n_unique() / replay.program.steps + 0.5),
         message=(
-            f"{pauses.height / replay.program.steps:.3g} garbage collections a step, the longest of {longest:.3g} ms; without "
+            f"{digits(pauses.height / replay.program.steps)} garbage collections a step, the longest of {digits(longest)} "
+            "ms; without "
             "them the step would give back {saving}."
         ),
         location="Python's garbage collector",

@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import merge, of_frame, subtract
 from analyze.replay.edits import RECORDING_NS, without_host_regions
 from analyze.scalars import number, number_or_none
@@ -87,8 +87,8 @@ def detect(
         cautious=without_host_regions(regions, keep_share=CAUTIOUS_LEFT_SHARE),
         host_side=True,
         message=(
-            f"Each step the host spends {mean_ns / 1e6:.3g} ms on work of its own between launches (longest stretch "
-            f"{longest['dur_ns'] / 1e6:.3g} ms, {what}); out of the loop it would give back {{saving}}."
+            f"Each step the host spends {digits(mean_ns / 1e6)} ms on work of its own between launches (longest stretch "
+            f"{digits(longest['dur_ns'] / 1e6)} ms, {what}); out of the loop it would give back {{saving}}."
         ),
         location=longest["annotation"] or place_of(longest["longest_op_id"], cpu_ops, op_sources),
         evidence=stretches.head(50),

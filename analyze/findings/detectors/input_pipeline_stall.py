@@ -10,7 +10,7 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.loader_workers import WORKER_EFFICIENCY, added_workers, faster_intervals, fitting_workers
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import modelled, replayed, share_text
+from analyze.findings.saving import digits, modelled, replayed, share_text
 from analyze.intervals import of_frame
 from analyze.replay.edits import without_host_regions
 from analyze.scalars import number
@@ -79,7 +79,7 @@ def detect(
         low_ns=wait * (1 - fewer),
         high_ns=wait,
         min_share=MIN_SHARE,
-        message=f"The loop waits {wait / 1e6:.3g} ms for each batch; with input ready it would save {{saving}}.",
+        message=f"The loop waits {digits(wait / 1e6)} ms for each batch; with input ready it would save {{saving}}.",
         evidence=logged.select("step", "step_ns", "input_wait_ns")
         .sort("input_wait_ns", descending=True, maintain_order=True)
         .head(50),
@@ -112,7 +112,7 @@ def _replayed(replay: Replay, input_wait: pl.DataFrame, logged_wait: float | Non
         spread=SPREAD,
         min_share=MIN_SHARE,
         message=(
-            f"The loop waits {(logged_wait or recorded) / 1e6:.3g} ms for each batch, loaded {loads}; {remedy} "
+            f"The loop waits {digits((logged_wait or recorded) / 1e6)} ms for each batch, loaded {loads}; {remedy} "
             "would give back {saving}."
         ),
         location="the loader's next()",

@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import costliest_place, with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import merge, of_frame
 from analyze.replay.edits import as_graph
 from analyze.scalars import number
@@ -85,7 +85,7 @@ def detect(
         cautious=edits[1],
         host_side=True,
         message=(
-            f"{launches_per_step:,.0f} launches a step of {mean_kernel_us:.3g} µs each on average come slower than the "
+            f"{launches_per_step:,.0f} launches a step of {digits(mean_kernel_us)} µs each on average come slower than the "
             "GPU runs them; captured or compiled they would give back {saving}."
         ),
         location=costliest_place(waiting.select("op_id", cost_ns="launch_ns"), cpu_ops, op_sources, of="the idle time"),

@@ -10,6 +10,7 @@ from analyze.findings.kernel_groups import heaviest_operators, memory_rate
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
+from analyze.findings.saving import digits
 from analyze.replay.edits import combine, with_work_duration, without_calls
 from analyze.scalars import number
 
@@ -88,8 +89,9 @@ def detect(
         optimistic=_edit(conversions, norms, rate, NORM_EFFICIENCY_HIGH, UNKNOWN_LEFT_LOW_SHARE),
         min_share=MIN_SHARE,
         message=(
-            f"{conversions.height / steps:,.0f} kernels a step ({converting_ns / steps / 1e6:.3g} ms) convert NCHW tensors for "
-            f"convolutions and back, and batch norm spends {number(norms['dur_ns'].sum()) / steps / 1e6:.3g} ms in NCHW; "
+            f"{conversions.height / steps:,.0f} kernels a step ({digits(converting_ns / steps / 1e6)} ms) convert NCHW "
+            "tensors for "
+            f"convolutions and back, and batch norm spends {digits(number(norms['dur_ns'].sum()) / steps / 1e6)} ms in NCHW; "
             "channels_last would give back {saving}."
         ),
         location=place_of(operators["op_id"][0], cpu_ops, op_sources),

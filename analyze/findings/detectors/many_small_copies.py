@@ -10,7 +10,7 @@ import polars as pl
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.pieces import JOINING, freeing
 from analyze.findings.places import place_of_copy, runs_with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import merge, of_frame
 from analyze.replay.edits import combine, with_work_duration, without_host_regions, without_waits
 from analyze.scalars import number
@@ -95,7 +95,8 @@ def detect(
         cautious=low,
         host_side=True,
         message=(
-            f"{count:,.0f} {direction} copies a step move {moved / 1e6:.3g} MB in all, {moved / count / 1e3:.3g} kB each; "
+            f"{count:,.0f} {direction} copies a step move {digits(moved / 1e6)} MB in all, {digits(moved / count / 1e3)} kB "
+            "each; "
             "packed into one they would give back {saving}."
         ),
         location=place_of_copy(

@@ -9,7 +9,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of, with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.replay.edits import combine, with_work_duration, without_waits
 from analyze.scalars import number
 
@@ -92,7 +92,7 @@ def detect(
         optimistic=edits[2],
         host_side=False,
         message=(
-            f"{pageable.height / steps:.3g} host-to-device copies a step ({moved / steps / 1e6:.3g} MB) "
+            f"{digits(pageable.height / steps)} host-to-device copies a step ({digits(moved / steps / 1e6)} MB) "
             f"come from pageable memory at {reached:.2g} GB/s and hold up the host; pinned and without blocking they "
             "would give back {saving}."
         ),

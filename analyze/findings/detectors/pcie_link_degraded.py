@@ -6,6 +6,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.findings.saving import digits
 
 DETECTOR = Detector(
     id="pcie-link-degraded",
@@ -66,7 +67,8 @@ def detect(copies: pl.DataFrame, host_link: pl.DataFrame) -> list[Finding]:
             kind="note",
             message=(
                 f"The fastest of {pinned.height} large copies from pinned memory reaches "
-                f"{fastest['bytes_per_s'] / 1e9:.3g} GB/s; the link of {host_link['device'][0]} can do {link / 1e9:.3g} GB/s."
+                f"{digits(fastest['bytes_per_s'] / 1e9)} GB/s; the link of {host_link['device'][0]} can do "
+                f"{digits(link / 1e9)} GB/s."
             ),
             confidence=0.6,
             severity=Severity.MEDIUM,

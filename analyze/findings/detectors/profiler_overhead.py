@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.findings.saving import digits
 from analyze.replay.simulate import simulate
 
 if TYPE_CHECKING:
@@ -49,18 +50,18 @@ def detect(replay: Replay, trace_info: TraceInfo | None = None) -> list[Finding]
     if replay.baseline_known:
         if recorded_ns < MIN_RATIO * replay.step_ns:
             return []
-        added = f"{(recorded_ns - replay.step_ns) / 1e6:.3g} ms"
+        added = f"{digits((recorded_ns - replay.step_ns) / 1e6)} ms"
         message = (
-            f"Recording makes the step {recorded_ns / 1e6:.3g} ms instead of {replay.step_ns / 1e6:.3g} ms: {added} for "
+            f"Recording makes the step {digits(recorded_ns / 1e6)} ms instead of {digits(replay.step_ns / 1e6)} ms: {added} for "
             f"{events:,.0f} events a step on the launching threads."
         )
     else:
         if usual > (1 - MIN_ESTIMATED_SHARE) * recorded_ns:
             return []
         message = (
-            f"Of the recorded {recorded_ns / 1e6:.3g} ms a step, recording {events:,.0f} events takes an estimated "
-            f"{max(recorded_ns - usual, 0) / 1e6:.3g} ms ({max(recorded_ns - high, 0) / 1e6:.3g} to "
-            f"{max(recorded_ns - low, 0) / 1e6:.3g}); the unprofiled step time would tell."
+            f"Of the recorded {digits(recorded_ns / 1e6)} ms a step, recording {events:,.0f} events takes an estimated "
+            f"{digits(max(recorded_ns - usual, 0) / 1e6)} ms ({digits(max(recorded_ns - high, 0) / 1e6)} to "
+            f"{digits(max(recorded_ns - low, 0) / 1e6)}); the unprofiled step time would tell."
         )
     return [
         Finding(

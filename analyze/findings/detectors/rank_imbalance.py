@@ -9,7 +9,7 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.joint_saving import jointly_replayed
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import ms_text
+from analyze.findings.saving import digits, ms_text
 from analyze.findings.shared_device import SHARED_CAVEAT, SHARED_CERTAINTY, shares_device
 from analyze.replay import Saving
 from analyze.scalars import number
@@ -137,7 +137,7 @@ def _why(rank: int, rank_pace: pl.DataFrame | None) -> str:
     if row is None:
         return ""
     if row["work_ratio"] is not None:
-        return f", with {row['work_ratio']:.3g} times the work by its operators' shapes"
+        return f", with {digits(row['work_ratio'])} times the work by its operators' shapes"
     if row["count_ratio"] >= MORE_KERNELS_RATIO:
         return f", with {row['count_ratio'] - 1:.0%} more kernels"
     return f", with the same kernels taking {max(row['pace_ratio'] - 1, 0):.0%} longer: larger inputs, or a slower device"

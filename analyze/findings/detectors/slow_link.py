@@ -9,6 +9,7 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.joint_saving import jointly_replayed
 from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.findings.saving import digits
 from analyze.hardware import find
 from analyze.scalars import number
 
@@ -91,7 +92,8 @@ def _slow_groups(slow: pl.DataFrame, joint_replay: JointReplay, replay: Replay |
         certainty=0.8,
         message=(
             f"Group {row['group']} moves {row['bytes'] / 1e6:,.0f} MB per {row['kind']} at "
-            f"{row['bus_bytes_per_s'] / 1e9:.3g} GB/s of bus bandwidth where another group reaches {row['best'] / 1e9:.3g}; "
+            f"{digits(row['bus_bytes_per_s'] / 1e9)} GB/s of bus bandwidth where another group reaches "
+            f"{digits(row['best'] / 1e9)}; "
             "as fast as that, it would save {saving}."
         ),
         location=f"group {row['group']}",
@@ -117,8 +119,10 @@ def _below_peak(sized: pl.DataFrame, trace_info: TraceInfo, rank_states: pl.Data
             detector=DETECTOR.id,
             kind="note",
             message=(
-                f"Collectives of {LARGE_BYTES / 1e6:,.0f} MB and more reach {reached / 1e9:.3g} GB/s of bus bandwidth where the "
-                f"device link of {device.name} can do {peak / 1e9:.3g}: these devices are not connected by it, or it is not used."
+                f"Collectives of {LARGE_BYTES / 1e6:,.0f} MB and more reach {digits(reached / 1e9)} GB/s of bus bandwidth "
+                "where the "
+                f"device link of {device.name} can do {digits(peak / 1e9)}: these devices are not connected by it, or it is "
+                "not used."
             ),
             confidence=0.5,
             severity=Severity.MEDIUM,

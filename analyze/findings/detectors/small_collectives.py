@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import modelled
+from analyze.findings.saving import digits, modelled
 from analyze.scalars import number
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def detect(collective_calls: pl.DataFrame, step_time: pl.DataFrame, replay: Repl
         high_ns=number(joined["cost_ns"].sum()),
         message=(
             f"{calls:,.0f} collectives a step move less than a megabyte each, "
-            f"{number(joined['bytes_per_step'].sum()) / 1e6:.3g} MB in all; joined they would save {{saving}}."
+            f"{digits(number(joined['bytes_per_step'].sum()) / 1e6)} MB in all; joined they would save {{saving}}."
         ),
         location=f"{joined['kind'][0]} {joined['group'][0] or ''}".strip(),
         evidence=joined,

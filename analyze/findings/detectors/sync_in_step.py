@@ -8,7 +8,7 @@ import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import busiest_place, with_places
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import of_frame
 from analyze.replay.edits import combine, without_host_regions, without_waits
 from analyze.scalars import number
@@ -85,7 +85,7 @@ def detect(
         host_side=False,
         message=(
             f"The host stops {waits.height / replay.program.steps:,.3g} times a step for the GPU ({names['name'][0]}; "
-            f"{blocked_ms:.3g} ms in the calls); without these waits the step would give back {{saving}}."
+            f"{digits(blocked_ms)} ms in the calls); without these waits the step would give back {{saving}}."
         ),
         location=busiest_place(waits["op_id"], cpu_ops, op_sources),
         evidence=with_places(

@@ -10,6 +10,7 @@ from analyze.findings.kernel_groups import heaviest_operators, memory_rate, peak
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
+from analyze.findings.saving import digits
 from analyze.replay.edits import with_work_duration
 from analyze.scalars import number
 
@@ -87,7 +88,7 @@ def detect(
         min_share=MIN_SHARE,
         message=(
             f"Half-precision products on plain units take {spent / number(window['dur_ns'].sum()):.0%} of the GPU's time "
-            f"({spent / steps / 1e6:.3g} ms a step"
+            f"({digits(spent / steps / 1e6)} ms a step"
             + (f", {odd:.0%} of it in sizes that are no multiple of 8" if odd else "")
             + "); on the tensor cores they would give back {saving}."
         ),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from analyze.errors import MissingData
 from analyze.findings.model import Detector, Finding, Remedy, Severity
 from analyze.scalars import number
-
-if TYPE_CHECKING:
-    import polars as pl
 
 DETECTOR = Detector(
     id="uneven-memory",
@@ -49,7 +46,7 @@ def detect(rank_states: pl.DataFrame) -> list[Finding]:
     used = row["peak_bytes"] / total if total else None
     if row["memory_ratio"] < MIN_MEMORY_RATIO or (used is not None and used < MIN_USED_SHARE):
         return []
-    median = number(known["peak_bytes"].median())
+    others = number(known.filter(pl.col("rank") != row["rank"])["peak_bytes"].median())
     of_total = "" if total is None else f" of {total / 1e9:,.1f}"
     return [
         Finding(
@@ -57,7 +54,7 @@ def detect(rank_states: pl.DataFrame) -> list[Finding]:
             kind="note",
             message=(
                 f"Rank {row['rank']} uses {row['peak_bytes'] / 1e9:,.1f}{of_total} GB where the others use "
-                f"{median / 1e9:,.1f}: it sets the largest batch for all."
+                f"{others / 1e9:,.1f}: it sets the largest batch for all."
             ),
             confidence=0.8,
             severity=Severity.MEDIUM,

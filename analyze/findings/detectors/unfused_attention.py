@@ -10,6 +10,7 @@ from analyze.findings.kernel_groups import heaviest_operators, peak
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.modelled_saving import modelled_through_replay
 from analyze.findings.places import place_of
+from analyze.findings.saving import digits
 from analyze.replay.edits import combine, with_work_duration, without_calls
 from analyze.scalars import number
 
@@ -90,8 +91,8 @@ def detect(
         ),
         min_share=MIN_SHARE,
         message=(
-            f"Attention spelled out as products and {softmax['op_id'].n_unique() / steps:.3g} softmaxes a step takes "
-            f"{spent / number(window['dur_ns'].sum()):.0%} of the GPU's time, {passes_ms:.3g} ms of it in passes over the "
+            f"Attention spelled out as products and {digits(softmax['op_id'].n_unique() / steps)} softmaxes a step takes "
+            f"{spent / number(window['dur_ns'].sum()):.0%} of the GPU's time, {digits(passes_ms)} ms of it in passes over the "
             "scores; fused it would give back {saving}."
         ),
         location=place_of(softmax.sort("dur_ns")["op_id"][-1], cpu_ops, op_sources),

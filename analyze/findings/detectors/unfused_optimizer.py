@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import replayed
+from analyze.findings.saving import digits, replayed
 from analyze.intervals import of_frame
 from analyze.replay.edits import combine, with_work_scaled, without_host_regions
 from analyze.scalars import number
@@ -77,7 +77,8 @@ def detect(
         host_side=True,
         message=(
             f"{calls['name'][0]} launches {per_call:,.0f} kernels for about {parameters:,.0f} parameters "
-            f"({number(calls['dur_ns'].mean()) / 1e6:.3g} ms on the host while profiled, {device_ms:.3g} ms on the device); "
+            f"({digits(number(calls['dur_ns'].mean()) / 1e6)} ms on the host while profiled, {digits(device_ms)} ms on the "
+            "device); "
             "fused it would give back {saving}."
         ),
         location=str(calls["name"][0]),

@@ -22,7 +22,12 @@ def _run(*peaks, total=80):
 def test_the_fullest_rank_is_named():
     (finding,) = findings(_run(70, 40, 40, 42), "uneven-memory")
     assert (finding.rank, finding.kind) == (0, "note")
-    assert finding.message == "Rank 0 uses 70.0 of 80.0 GB where the others use 41.0: it sets the largest batch for all."
+    assert finding.message == "Rank 0 uses 70.0 of 80.0 GB where the others use 40.0: it sets the largest batch for all."
+
+
+def test_of_two_ranks_the_other_one_is_quoted():
+    (finding,) = findings(_run(70, 30), "uneven-memory")
+    assert "where the others use 30.0" in finding.message
 
 
 def test_ranks_alike_are_fine():
