@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from analyze.findings.saving import claim_less, modelled, replayed, share_text
+from analyze.findings.saving import claim_less, digits, modelled, replayed, share_text
 from analyze.replay import Replay
 from analyze.replay.edits import without_host_regions
 from tests.replay.programs import Call, program
@@ -137,3 +137,10 @@ class TestClaimLess:
 
 def test_shares_are_rounded_for_reading() -> None:
     assert share_text(12_345_678, 30_000_000) == "12.3 ms (41%) of every step"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.01234, "0.0123"), (12.34, "12.3"), (999.4, "999"), (999.6, "1,000"), (-1234.6, "-1,235"), (0.0, "0")]
+)
+def test_digits_never_show_an_exponent(value: float, shown: str) -> None:
+    assert digits(value) == shown
