@@ -143,6 +143,8 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
         ("device", I64, "", "device, where on_device"),
         ("stream", I64, "", "stream, where on_device"),
         ("external_id", I64, "", "id linking both sides"),
+        ("input_dims", CAT, "", "input shapes of a call that the library labels, the file's JSON text"),
+        ("input_types", CAT, "", "its input element types, the file's JSON text"),
     ),
     "sync_events": EVENT
     + _columns(

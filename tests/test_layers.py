@@ -15,7 +15,18 @@ import pytest
 ROOT = Path(__file__).parent.parent
 GROUND = tuple(
     f"analyze.{name}"
-    for name in ("errors", "scalars", "schema", "matching", "intervals", "nesting", "resampling", "kernel_kinds", "hardware")
+    for name in (
+        "errors",
+        "scalars",
+        "schema",
+        "matching",
+        "intervals",
+        "nesting",
+        "resampling",
+        "kernel_kinds",
+        "hardware",
+        "payload",
+    )
 )
 MODEL = "analyze.findings.model"
 #: what each part may import of this project beside its own files; the longest matching name is a module's layer
@@ -24,6 +35,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.errors": (),
     "analyze.scalars": (),
     "analyze.matching": (),
+    "analyze.payload": (),
     "analyze.schema": (),
     "analyze.hardware": (),
     "analyze.kernel_kinds": (),

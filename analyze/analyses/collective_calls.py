@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from analyze.intervals import covered_per_window, merge, of_frame, subtract, union
+from analyze.payload import first_tensor_bytes
 from analyze.scalars import whole
 from analyze.schema import Column
 
@@ -32,11 +33,6 @@ COLUMNS = (
     Column("blocked_ns", pl.Int64, "ns", "part of that just before its end in which what came next waited for it"),
 )
 
-#: bytes of one element by the type names that operators record
-ELEMENT_BYTES = {
-    "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "int": 4, "long int": 8, "long": 8, "unsigned char": 1,
-    "signed char": 1, "bool": 1, "short int": 2,
-}  # fmt: skip
 #: an operator of the communication library is no work of the rank's own
 COMMUNICATION_OPERATOR = r"^(c10d|gloo|nccl|mpi|ucc|xccl|_c10d_functional)[:_]|^record_param_comms|::wait"
 #: labels that stand for work of the loop's own thread, beside its operators
@@ -59,6 +55,7 @@ def collective_calls(
     launches: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     annotations: pl.DataFrame | None = None,
+    host_collective_sizes: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Collectives of the first cycle's steps, in order of their start, on the device that communicates most.
 
@@ -86,7 +83,7 @@ def collective_calls(
             pl.col("group", "kind").cast(pl.String),
             exposed_ns=pl.Series(covered_per_window(exposed, start, end), dtype=pl.Int64),
             blocked_ns=pl.Series(blocked, dtype=pl.Int64),
-            bytes=pl.coalesce("bytes", _bytes_of_operators(calls, cpu_ops)),
+            bytes=pl.coalesce("bytes", _bytes_of_operators(calls, cpu_ops), _bytes_by_turn(calls, host_collective_sizes)),
         )
         .with_columns(
             members=pl.col("group").replace_strict(_members(trace_info), default=None, return_dtype=pl.String),
@@ -202,12 +199,14 @@ def _bytes_of_operators(calls: pl.DataFrame, cpu_ops: pl.DataFrame | None) -> pl
         return nothing
     name = pl.col("name").cast(pl.String)
     ops = cpu_ops.filter(name.str.contains(COMMUNICATION_OPERATOR), pl.col("input_shapes").is_not_null())
-    shape = pl.col("input_shapes").cast(pl.String).str.extract(r"^\[+((?:\d+(?:, ?)?)+)\]").str.split(",")
-    elements = shape.list.eval(pl.element().str.strip_chars().cast(pl.Int64, strict=False)).list.eval(pl.element().product())
-    kind = pl.col("input_types").cast(pl.String).str.extract(r'^\["([^"]*)"')
-    sized = ops.select(
-        op_id="id",
-        op_bytes=elements.list.first() * kind.replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64),
-    )
+    sized = ops.select(op_id="id", op_bytes=first_tensor_bytes("input_shapes", "input_types"))
     found: pl.Series = calls.select("op_id").join(sized, on="op_id", how="left", maintain_order="left")["op_bytes"]
+    return found
+
+
+def _bytes_by_turn(calls: pl.DataFrame, sizes: pl.DataFrame | None) -> pl.Series:
+    """Payload from the window that was recorded with shapes."""
+    if sizes is None:
+        return pl.Series([None] * calls.height, dtype=pl.Int64)
+    found: pl.Series = calls.select("id").join(sizes, on="id", how="left", maintain_order="left")["bytes"]
     return found

@@ -18,8 +18,6 @@ IT_TAKES = {
     "pcie-link-degraded": "a card whose link to the host has fallen back",
     "profiler-start-skew": "ranks whose profilers start without warming up; stepscope's own recordings warm them up",
     "slow-link": "several GPUs that exchange large tensors",
-    "small-collectives": "collectives whose sizes the trace gives, as it does for NCCL on several GPUs",
-    "tensor-cores-unused": "half-precision products for which the library has no kernel on tensor cores; today's seldom lack one",
     "thermal-throttle": "a card that runs hot",
 }
 

@@ -6,6 +6,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.kernel_kinds import COLLECTIVE
+from analyze.payload import first_tensor_bytes
 from analyze.schema import TABLES
 from analyze.tables._launched import with_launch
 
@@ -45,6 +46,7 @@ def collectives(
         .drop_nulls("dur_ns")
         .collect()
     )
+    device = device.with_columns(shaped_bytes=pl.lit(None, dtype=pl.Int64))
     if device.is_empty():
         device = _host_collectives(op_events, annotation_events)
     if device.is_empty():
@@ -61,7 +63,7 @@ def collectives(
         device.with_columns(
             kind=kind.cast(pl.Categorical),
             group=pl.col("group_name"),
-            bytes=pl.max_horizontal("in_elements", "out_elements") * element,
+            bytes=pl.coalesce(pl.max_horizontal("in_elements", "out_elements") * element, "shaped_bytes"),
         )
         .sort("start_ns")
         .with_columns(sequence=pl.int_range(pl.len()).over("group", "kind").cast(pl.Int64))
@@ -87,4 +89,5 @@ def _host_collectives(op_events: pl.LazyFrame, annotation_events: pl.LazyFrame) 
         .drop_nulls("dur_ns")
         .with_columns(device=device_side, stream=device_side, correlation=device_side)
         .collect()
+        .with_columns(shaped_bytes=first_tensor_bytes("input_dims", "input_types"))
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from analyze.analyses.collective_calls import collective_calls
+from analyze.analyses.host_collective_sizes import COLUMNS as SIZES
 from analyze.schema import TraceInfo
-from tests.builders import launch, operator, span, step, table, work
+from tests.builders import frame, launch, operator, span, step, table, work
 
 US = 1_000
 INFO = TraceInfo(
@@ -108,3 +109,12 @@ def test_a_collective_s_own_thread_may_be_late_to_note_its_end():
 def test_a_call_of_the_library_is_no_work_of_its_own():
     ops = [operator(0, 100 * US, "aten::mm"), operator(100 * US, 900 * US, "c10d::allreduce_")]
     assert _host([(50, 900, 1)], ops) == [(0, 800, 800, 850)]
+
+
+def test_host_collectives_take_their_size_from_the_explaining_window():
+    rows = [
+        _collective(10, 20, ident, device=None, stream=None, step=None, **size) for ident, size in ((1, {}), (2, {"bytes": 5}))
+    ]
+    sizes = frame(SIZES, {"id": 1, "bytes": 512}, {"id": 2, "bytes": 9})
+    found = collective_calls(table("collectives", *rows), STEPS, INFO, host_collective_sizes=sizes)
+    assert found.sort("id")["bytes"].to_list() == [512, 5]

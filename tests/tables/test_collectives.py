@@ -75,6 +75,12 @@ def test_gloo_collectives_stand_in_where_no_device_takes_part():
     assert table_.select(pl.col("kind").cast(pl.String), "dur_ns", "device").rows() == [("all-reduce", 50, None)]
 
 
+def test_the_size_of_a_gloo_collective_is_that_of_its_shapes_where_they_were_recorded():
+    shapes = {"input_dims": "[[128, 2]]", "input_types": '["float"]'}
+    labelled = on_thread(0, 50, "gloo:all_reduce", on_device=False, **shapes)
+    assert found(annotations=[labelled, on_thread(60, 90, "gloo:all_reduce", on_device=False)])["bytes"].to_list() == [1024, None]
+
+
 def test_a_run_without_collectives():
     with pytest.raises(MissingData, match="no collectives"):
         found([kernel(0, 10, "gemm")], annotations=[on_thread(0, 10, "nccl:all_reduce", on_device=True)])

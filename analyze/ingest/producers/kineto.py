@@ -110,6 +110,8 @@ ARGUMENTS: dict[str, dict[str, Sequence[str]]] = {
         "device": ("device",),
         "stream": ("stream",),
         "external_id": ("External id", "external id"),
+        "input_dims": ("Input Dims",),
+        "input_types": ("Input type",),
     },
     "sync_events": {
         "device": ("device",),

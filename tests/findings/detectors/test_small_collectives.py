@@ -29,6 +29,20 @@ def test_joined_they_would_cost_one_latency_and_their_bytes():
     assert "100 collectives a step" in finding.message
 
 
+def test_on_a_device_what_the_fastest_takes_is_transfer_and_the_rest_waiting():
+    rows = [{**row, "stream": 20} for row in [*_calls(99, 1 << 10, 90), *_calls(1, 1 << 10, 30)]]
+    (finding,) = findings(None, "small-collectives", collective_calls=frame(CALLS, *rows), step_time=STEP)
+    # 100 x 30 µs less one latency and 100 KiB at the usual rate; were all the waiting gone too, 99 x 90 + 30
+    assert finding.step_saving_ns == pytest.approx((3_000 - 30 - 20.5) * US, rel=1e-3)
+    assert finding.step_saving_high_ns == pytest.approx(8_940 * US, rel=1e-3)
+
+
+def test_on_the_host_waking_the_next_thread_is_part_of_the_call():
+    rows = [*_calls(99, 1 << 10, 90), *_calls(1, 1 << 10, 30)]
+    (finding,) = findings(None, "small-collectives", collective_calls=frame(CALLS, *rows), step_time=STEP)
+    assert finding.step_saving_ns == pytest.approx((8_940 - 30 - 20.5) * US, rel=1e-3)
+
+
 def test_a_few_are_not_worth_joining():
     assert findings(None, "small-collectives", collective_calls=frame(CALLS, *_calls(19, 1 << 10, 30)), step_time=STEP) == ()
 
