@@ -98,7 +98,7 @@ class TestSymptoms:
     def test_a_symptom_claims_what_is_left_of_it(self) -> None:
         found = self.kept(saving("cause", 0, 400), saving("symptom", 0, 700))
         assert claims(found) == [("cause", 400), ("symptom", pytest.approx(300))]
-        assert found[1].message == "It costs 0.0003 ms (30%) of every step, beyond the causes listed before it."
+        assert found[1].message == "It costs 0.0003 ms (30%) of every step, beyond its causes, which are listed too."
         assert found[1].step_saving_low_ns == pytest.approx(0.8 * 300)
 
     def test_a_symptom_without_its_cause_claims_all(self) -> None:

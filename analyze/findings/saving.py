@@ -45,7 +45,7 @@ def claim_less(finding: Finding, saving_ns: float, step_ns: float) -> Finding:
         step_saving_low_ns=(finding.step_saving_low_ns or 0.0) * saving_ns / claimed,
         step_saving_high_ns=min(finding.step_saving_high_ns or claimed, step_ns),
         message=finding.message.replace(
-            share_text(claimed, step_ns), f"{share_text(saving_ns, step_ns)}, beyond the causes listed before it"
+            share_text(claimed, step_ns), f"{share_text(saving_ns, step_ns)}, beyond its causes, which are listed too"
         ),
     )
 

@@ -128,7 +128,7 @@ class TestClaimLess:
 
     def test_the_sentence_says_so(self) -> None:
         assert claim_less(self.whole, 100, 1_000).message == (
-            "It costs 0.0001 ms (10%) of every step, beyond the causes listed before it."
+            "It costs 0.0001 ms (10%) of every step, beyond its causes, which are listed too."
         )
 
     def test_more_than_was_claimed_changes_nothing(self) -> None:
