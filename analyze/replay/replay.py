@@ -176,7 +176,8 @@ def replay(
     return Replay(
         program=program,
         recorded=recorded,
-        step_ns=unprofiled if unprofiled is not None else profiled,
+        # of all cycles, as the report gives it; the window that is played is the first one
+        step_ns=unprofiled if unprofiled is not None else number(step_time.filter("profiled")["step_ns"].mean()),
         profiled_step_ns=profiled,
         event_cost_ns=cost,
         shown_event_cost_ns=shown_cost,
