@@ -25,7 +25,7 @@ import torch
 from analyze import diagnose
 from benchmarks.faults import on_cpu
 from collect import Recorder
-from collect.schedule import Limits
+from collect.limits import Limits
 
 if TYPE_CHECKING:
     from benchmarks.faults.fault import Fault, Loop

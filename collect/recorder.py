@@ -23,12 +23,13 @@ from collect.batches import labels_its_waits, loader_steps, prefetched_batches
 from collect.endings import Ending, TerminationHandler, ending_of
 from collect.gc_marks import GarbageMarks
 from collect.input_feed import InputFeed
+from collect.limits import Limits, fit
 from collect.machine import host_name
 from collect.manifest import Manifest
 from collect.progress import choose_progress
 from collect.ranks import placement
 from collect.run_directory import default_directory, free_directory, steps_name, telemetry_name
-from collect.schedule import Limits, Schedule, fit
+from collect.schedule import Schedule
 from collect.stages import Stages
 from collect.step_clock import StepClock
 from collect.step_log import StepLog

@@ -18,79 +18,23 @@ their windows at the same step, and their clocks differ, so there every stage is
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
+
+from collect.limits import ARM_STEPS, SETTLE_COMPARED_STEPS, THROW_AWAY_STEPS, Limits
 
 Phase = Literal["settling", "baseline", "warmup", "times", "explanations", "idle"]
 #: what the profiler does during a stage
 Profiling = Literal["off", "discard", "arm_times", "times", "arm_explanations", "explanations"]
 
 _SECOND_NS = 1_000_000_000
-#: steps compared with as many before them to tell that step time settled
-_SETTLE_COMPARED_STEPS = 3
 #: step time counts as settled when two neighbouring medians differ by less
 _SETTLED_WITHIN_FRACTION = 0.2
 #: a stretch cut by its time limit still needs a few steps to have a mean
 _BASELINE_LEAST_STEPS = 5
 #: more is not worth waiting for, however deep the input pipeline
 _MOST_REFILL_STEPS = 64
-_THROW_AWAY_STEPS = 1
-_ARM_STEPS = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How long each stage may take."""
-
-    settle_most_steps: int = 100
-    settle_most_s: float = 30.0
-    #: steps to skip where ranks must agree
-    settle_fixed_steps: int = 10
-    baseline_steps: int = 30
-    #: thirty steps of a millisecond are a short stretch: the last one, which delays nothing, lasts longer
-    baseline_least_s: float = 1.0
-    baseline_most_s: float = 10.0
-    times_steps: int = 5
-    explanations_steps: int = 2
-    refill_steps: int = 2
-    #: whether every stage is a fixed number of steps
-    fixed: bool = False
-    #: whether there are profiler windows at all
-    windows: bool = True
-
-    @property
-    def core_steps(self) -> int:
-        """Steps that the two windows need by themselves."""
-        return _THROW_AWAY_STEPS + _ARM_STEPS + self.times_steps + _ARM_STEPS + self.explanations_steps
-
-
-def fit(limits: Limits, total_steps: int | None) -> tuple[Limits, list[str]]:
-    """Shrink stretches so that a loop of `total_steps` holds both windows; say what was given up."""
-    if total_steps is None or not limits.windows:
-        return limits, []
-    spare = total_steps - limits.core_steps
-    wanted = 2 * _SETTLE_COMPARED_STEPS + 1 + 3 * limits.refill_steps + 2 * limits.baseline_steps
-    if spare >= wanted:
-        return limits, []
-    if spare < 1:
-        return replace(limits, settle_most_steps=1, baseline_least_s=0.0, windows=False), [
-            f"a loop of {total_steps} steps is too short for the profiler windows: they need {limits.core_steps + 1}"
-        ]
-    settle = max(1, spare // 6)
-    refill = min(limits.refill_steps, spare // 8)
-    baseline = max(0, (spare - settle - 3 * refill) // 2)
-    shrunk = replace(
-        limits,
-        settle_most_steps=settle,
-        settle_fixed_steps=settle,
-        baseline_steps=baseline,
-        baseline_least_s=0.0,
-        refill_steps=refill,
-        fixed=True,
-    )
-    note = f"a loop of {total_steps} steps is short: {settle} skipped at first, two baselines of {baseline} steps"
-    return shrunk, [note]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +57,12 @@ def _stages(limits: Limits) -> tuple[Stage, ...]:
     return (
         settling,
         Stage(name="baseline before", phase="baseline"),
-        Stage(name="throw-away", phase="warmup", profiling="discard", steps=_THROW_AWAY_STEPS),
+        Stage(name="throw-away", phase="warmup", profiling="discard", steps=THROW_AWAY_STEPS),
         refill,
-        Stage(name="arm times", phase="warmup", profiling="arm_times", steps=_ARM_STEPS),
+        Stage(name="arm times", phase="warmup", profiling="arm_times", steps=ARM_STEPS),
         Stage(name="times", phase="times", profiling="times", steps=limits.times_steps),
         refill,
-        Stage(name="arm explanations", phase="warmup", profiling="arm_explanations", steps=_ARM_STEPS),
+        Stage(name="arm explanations", phase="warmup", profiling="arm_explanations", steps=ARM_STEPS),
         Stage(name="explanations", phase="explanations", profiling="explanations", steps=limits.explanations_steps),
         refill,
         Stage(name="baseline after", phase="baseline"),
@@ -143,7 +87,7 @@ class Schedule:
         self._step = 0
         #: steps of this stage, their time, and the latest of them
         self._taken = self._elapsed_ns = 0
-        self._latest_ns: deque[int] = deque(maxlen=2 * _SETTLE_COMPARED_STEPS)
+        self._latest_ns: deque[int] = deque(maxlen=2 * SETTLE_COMPARED_STEPS)
 
     @property
     def stage(self) -> Stage:
@@ -202,7 +146,7 @@ class Schedule:
         if stage.name == "refill":
             return self._refill_steps()
         if stage.phase == "settling":
-            least = 2 * _SETTLE_COMPARED_STEPS + 1
+            least = 2 * SETTLE_COMPARED_STEPS + 1
             return self.limits.settle_fixed_steps if self.limits.fixed else min(least, self.limits.settle_most_steps)
         return self.limits.baseline_steps if stage.phase == "baseline" else 0
 
@@ -225,7 +169,7 @@ class Schedule:
         limits, taken = self.limits, self._taken
         if limits.fixed:
             return taken >= limits.settle_fixed_steps
-        compared = _SETTLE_COMPARED_STEPS
+        compared = SETTLE_COMPARED_STEPS
         if taken > 2 * compared:
             latest = list(self._latest_ns)
             earlier, later = median(latest[:compared]), median(latest[compared:])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collect.endings import INTERRUPTED
-from collect.schedule import Limits
+from collect.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

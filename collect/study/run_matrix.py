@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from collect.endings import Terminated, TerminationHandler
+from collect.limits import Limits
 from collect.run_directory import safe_name
-from collect.schedule import Limits
 from collect.study.cell_process import CellProcess
 from collect.study.matrix import Cell
 from collect.study.time_left import Running, Taken, time_left, words

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from collect.limits import Limits
     from collect.progress import Progress
-    from collect.schedule import Limits
 
 __all__ = ["Options", "UnusableOptionsError", "decide", "run"]
 

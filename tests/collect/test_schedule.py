@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from collect.schedule import Limits, Schedule, fit
+from collect.limits import Limits, fit
+from collect.schedule import Schedule
 
 MS = 1_000_000
 
