@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyze import terminal
+from analyze.command_files import must_be_free, must_be_one_run, newest_run
 from analyze.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def report(
     """Say why a step takes as long as it does and what each fix would give back."""
     target = html or perfetto
     if target is not None:
-        _must_be_free(target, force)
+        must_be_free(target, force)
     found = _diagnose(paths, baseline_step_ms=baseline_step_ms, rank=rank, limits=limits, cache=cache, dask=dask)
     if json:
         from analyze.report import document
@@ -80,7 +81,7 @@ def study(
     from analyze.study import read_study
 
     if html is not None:
-        _must_be_free(html, force)
+        must_be_free(html, force)
     asked = {name: count for name, count in (("epochs", epochs), ("images_per_epoch", images)) if count is not None}
     with terminal.counting("reading") as progress:
         found = read_study(directory, progress=progress, cache=cache, **asked)
@@ -125,7 +126,7 @@ def export(
     if to is not None:
         if to.suffix not in {".csv", ".parquet"}:
             raise InputError(f"{to}: the name must end in .parquet or .csv")
-        _must_be_free(to, force)
+        must_be_free(to, force)
     frame = _diagnose(paths, rank=rank, limits=limits, cache=cache).table(table)
     if to is None:
         terminal.say(table_rows.csv_text(frame))
@@ -213,7 +214,7 @@ def _diagnose(
     from analyze import diagnose
 
     paths = list(paths)
-    _must_be_one_run(paths)
+    must_be_one_run(paths)
     options = {"baseline_step_ms": baseline_step_ms, "rank": rank, "limits": _limits(dict(limits)), "cache": cache, "dask": dask}
     with terminal.progress() as progress:
         return diagnose(*(paths or [str(newest_run(RUNS))]), progress=progress, **options)
@@ -233,31 +234,9 @@ def _limits(raised: dict[str, int]) -> Limits | None:
     return Limits(**raised)
 
 
-def newest_run(runs: Path) -> Path:
-    """Return the run directory below `runs` whose manifest was written last."""
-    manifests = sorted(runs.glob("*/manifest.*.json"), key=lambda manifest: manifest.stat().st_mtime_ns)
-    if not manifests:
-        raise InputError(f"no PATH given and no run under ./{runs}: record one with `stepscope collect`, or give a trace")
-    return manifests[-1].parent
-
-
 def _close(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=3)
     return f", did you mean {' or '.join(close)}?" if close else ""
-
-
-def _must_be_one_run(paths: Iterable[str]) -> None:
-    """Refuse the folder of a study: its runs are of different devices, and no ranks of one another."""
-    for path in paths:
-        if (Path(path) / "study.json").is_file():
-            raise InputError(f"{path} is a study of several runs: stepscope study {path}, or one of the folders in it")
-
-
-def _must_be_free(file: Path, force: bool) -> None:
-    if file.exists() and not force:
-        raise InputError(f"{file} exists; add --force to write over it")
-    if not file.absolute().parent.is_dir():
-        raise InputError(f"{file}: there is no folder {file.parent}")
 
 
 def _write(file: Path, text: str) -> None:

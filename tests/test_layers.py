@@ -69,11 +69,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.terminal": ("analyze.report",),
     "analyze.options": ("analyze.errors",),
     # of ingest its limits, which are options
+    "analyze.command_files": ("analyze.errors",),
     "analyze.commands": (
         "analyze",
         *(
             f"analyze.{name}"
-            for name in ("errors", "engine", "comparison", "crosscheck", "report", "study", "terminal", "ingest")
+            for name in ("errors", "command_files", "engine", "comparison", "crosscheck", "report", "study", "terminal", "ingest")
         ),
     ),
     "analyze.cli": ("analyze", *(f"analyze.{name}" for name in ("errors", "options", "commands", "terminal"))),
