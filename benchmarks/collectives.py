@@ -10,15 +10,11 @@ Gradients averaged one by one (against: joined into one piece), and a model whos
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import socket
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.imbalance import ROOT, step_ms
+from benchmarks.recorded_ranks import record_run, reported, step_ms
 
 LARGE = ["--width", "1536", "--layers", "4", "--batch", "32"]
 RUNS = {
@@ -46,28 +42,13 @@ CASES = (
 
 def record(folder: Path, ranks: int) -> None:
     for name, arguments in RUNS.items():
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        command = [
-            *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(port)),
-            *("-m", "collect", "--out", str(folder / name), "--"),
-            *(str(ROOT / "benchmarks" / "collectives_train.py"), *arguments),
-        ]
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
-        print(f"{name}: exit {done.returncode}", *done.stderr.splitlines()[-1:], flush=True)
+        record_run(folder / name, ranks, "collectives_train.py", *arguments)
 
 
 def check(folder: Path) -> bool:
     holds = True
     for case in CASES:
-        done = subprocess.run(
-            [sys.executable, "-m", "analyze", "report", str(folder / case.name), "--json"],
-            cwd=ROOT, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        report = json.loads(done.stdout)
+        report = reported(folder / case.name)
         found = [finding for finding in report["findings"] if finding["id"] == case.finding]
         now = report["summary"]["step_time_ms"]["mean"]
         low, saving, high = (found[0][f"step_saving_{which}ms"] for which in ("low_", "", "high_")) if found else (0.0, 0.0, 0.0)

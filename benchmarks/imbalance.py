@@ -12,16 +12,12 @@ share one GPU, and exchange gradients over gloo.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import socket
-import statistics
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.recorded_ranks import record_run, reported, step_ms
+
 #: batch and width of layers by device, so that computing takes some tens of milliseconds and exchanging gradients less
 SIZES = {"cpu": (256, 512), "cuda": (32_768, 1_024)}
 MORE_WORK = 1.5
@@ -61,34 +57,13 @@ def runs(ranks: int, batch: int) -> dict[str, list[str]]:
 def record(folder: Path, ranks: int, device: str) -> None:
     batch, width = SIZES[device]
     for name, arguments in runs(ranks, batch).items():
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        command = [
-            *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(port)),
-            *("-m", "collect", "--out", str(folder / name), "--"),
-            *(str(ROOT / "benchmarks" / "imbalance_train.py"), "--device", device, "--width", str(width), *arguments),
-        ]
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
-        print(f"{name}: exit {done.returncode}", *done.stderr.splitlines()[-1:], flush=True)
-
-
-def step_ms(folder: Path) -> float:
-    """Mean unprofiled step over all ranks."""
-    steps = [json.loads(line) for log in folder.glob("steps.*.jsonl") for line in log.read_text().splitlines()]
-    return statistics.fmean(step["dur_ns"] for step in steps if step["phase"] == "baseline") / 1e6
+        record_run(folder / name, ranks, "imbalance_train.py", "--device", device, "--width", str(width), *arguments)
 
 
 def check(folder: Path) -> bool:
     holds = True
     for case in CASES:
-        done = subprocess.run(
-            [sys.executable, "-m", "analyze", "report", str(folder / case.name), "--json"],
-            cwd=ROOT, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        report = json.loads(done.stdout)
+        report = reported(folder / case.name)
         blamed = [finding for finding in report["findings"] if finding["id"] in BLAMING]
         last = max(one["rank"] for one in report["ranks"])
         if case.finding is None:
