@@ -10,7 +10,7 @@ import polars as pl
 from analyze.errors import MissingData
 from analyze.findings.loader_workers import WORKER_EFFICIENCY, added_workers, faster_intervals, fitting_workers
 from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import digits, modelled, replayed, share_text
+from analyze.findings.saving import REPLAY_SPREAD, digits, modelled, replayed, share_text
 from analyze.intervals import of_frame
 from analyze.replay.edits import without_host_regions
 from analyze.scalars import number
@@ -76,10 +76,14 @@ def detect(
         DETECTOR.id,
         step,
         saving_ns=wait * (1 - usual),
-        low_ns=wait * (1 - fewer),
-        high_ns=wait,
+        low_ns=wait * (1 - fewer) * (1 - REPLAY_SPREAD),
+        high_ns=wait * (1 + REPLAY_SPREAD),
         min_share=MIN_SHARE,
-        message=f"The loop waits {digits(wait / 1e6)} ms for each batch; with input ready it would save {{saving}}.",
+        message=(
+            f"The loop waits {digits(wait / 1e6)} ms a step for its batches, as the step log says"
+            + (" (the recorded steps hardly met it)" if input_wait is not None else "")
+            + "; with input ready it would save {saving}."
+        ),
         evidence=logged.select("step", "step_ns", "input_wait_ns")
         .sort("input_wait_ns", descending=True, maintain_order=True)
         .head(50),

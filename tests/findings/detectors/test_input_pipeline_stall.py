@@ -126,7 +126,10 @@ class TestInTheStepLog:
         finding = one(self.unlabelled().workspace(step_log=log(3_000), manifest=MANY_CORES), ID)
         assert finding.basis == "modelled"
         assert finding.confidence <= 0.6
-        assert (finding.step_saving_ns, finding.step_saving_low_ns, finding.step_saving_high_ns) == (3e6, 3e6, 3e6)
+        # host times differ by 15 % from run to run
+        bounds = (finding.step_saving_low_ns, finding.step_saving_high_ns)
+        assert (finding.step_saving_ns, *bounds) == pytest.approx((3e6, 2.55e6, 3.45e6))
+        assert "as the step log says; with input ready" in finding.message
         assert finding.evidence["input_wait_ns"].to_list() == [3_000 * US] * 5
 
     def test_running_workers_are_doubled_there_too(self) -> None:
@@ -151,6 +154,7 @@ class TestInTheStepLog:
         finding = one(ready.workspace(step_log=waiting, manifest=workers), ID)
         assert finding.basis == "modelled"
         assert finding.step_saving_ns == pytest.approx(500 * US, rel=1e-3)
+        assert "the recorded steps hardly met it" in finding.message
         # the same waits all in the first steps are the start of an epoch, and no pace
         first = waiting.sort("input_wait_ns", descending=True).with_columns(step=pl.int_range(pl.len()))
         assert findings(ready.workspace(step_log=first, manifest=workers), ID) == ()
