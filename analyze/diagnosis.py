@@ -10,8 +10,9 @@ import polars as pl
 from analyze import schema
 from analyze.errors import InputError, MissingData
 from analyze.findings.input_paced import input_paced, pace_after_fix_ns
-from analyze.findings.model import Finding, Outcome, RankSummary, Report, Summary
+from analyze.findings.model import Finding, Outcome, RankSummary, Report, Severity, Summary
 from analyze.findings.saving import claim_less
+from analyze.findings.shared_device import SharedDevice, shared_device, within_the_device
 from analyze.ingest import Limits
 from analyze.ranks import Options, RankResult, StageResult, rank_jobs, rank_results, run
 from analyze.ranks.together import head_of, mixed_quality, together
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: a finding keeps its place only if this share of its saving is left once the better ones are fixed: else it is a symptom
 MIN_OWN_SHARE = 0.25
+#: order of the notes
+SEVEREST = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +67,7 @@ def diagnose(
     head = _opened(chosen, stages, options, all_ranks)
     findings, notes, outcomes = _gather(head, several=len(results) > 1)
     after = _after_all_fixes(head, findings)
-    # fixes may overlap what the recorded step ran one after the other: then the device is busy for less of it
-    floor = chosen.summary.floor_ns
-    floor = floor if floor is None or after is None else min(floor, after)
+    floor = _floor(head, chosen.summary.floor_ns, after)
     summary = replace(chosen.summary, after_all_fixes_ns=after, floor_ns=floor)
     return Report(
         source=", ".join(given),
@@ -90,6 +91,23 @@ def diagnose(
         next_steps=_next_steps(summary, findings, outcomes),
         table=head.workspace.frame,
     )
+
+
+def _floor(head: _Head, floor_ns: float | None, after_ns: float | None) -> float | None:
+    """Step time with a device that never idles: that of all ranks on it.
+
+    Fixes may overlap what the recorded step ran one after the other: then the device is busy for less of it.
+    """
+    if floor_ns is None:
+        return None
+    shared = _shared_device(head)
+    busy = floor_ns if shared is None else max(floor_ns, shared.busy_ns)
+    return busy if after_ns is None else min(busy, after_ns)
+
+
+def _shared_device(head: _Head) -> SharedDevice | None:
+    replay: Replay | None = _optional(head, "replay")
+    return None if replay is None else shared_device(head.rank, _optional(head, "joint_replay"), replay.step_ns)
 
 
 def _coverage(head: _Head) -> pl.DataFrame:
@@ -143,7 +161,10 @@ def _gather(head: _Head, *, several: bool) -> tuple[tuple[Finding, ...], tuple[F
     ]
     savings = sorted((f for f in found if f.kind == "saving"), key=_worth, reverse=True)
     kept = input_paced(_without_symptoms(savings, head), _optional(head, "loader_pace"), _optional(head, "manifest") or {})
-    notes = [f for f in found if f.kind == "note"]
+    shared = _shared_device(head)
+    if shared is not None:
+        kept = sorted(within_the_device(kept, shared, _optional(head, "replay")), key=_worth, reverse=True)
+    notes = sorted((f for f in found if f.kind == "note"), key=lambda note: SEVEREST.index(note.severity or Severity.LOW))
     names = {f.detector for f in (*kept, *notes)}
     outcomes = tuple(
         o if o.state != "found" or o.detector.id in names else replace(o, state="clear", findings=()) for o in head.outcomes
@@ -193,6 +214,9 @@ def _after_all_fixes(head: _Head, findings: Sequence[Finding]) -> float | None:
     replayed = [finding for finding in findings if finding.basis == "replayed"]
     edits = [finding.edit for finding in replayed if finding.edit is not None]
     after = replay.step_after(combine(*edits)) if edits else replay.step_ns
+    shared = _shared_device(head)
+    if shared is not None:
+        after = max(after, min(shared.busy_ns, replay.step_ns))
     # together they give back no less than the best of them, whose saving may be that of the unprofiled steps
     after = min([after, *(replay.step_ns - (finding.step_saving_ns or 0.0) for finding in replayed)])
     new_pace = pace_after_fix_ns(findings, _optional(head, "loader_pace"), _optional(head, "manifest") or {})

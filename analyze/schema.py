@@ -247,6 +247,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("step", I64, "", "step in which it was launched"),
         ("launch_id", I64, "", "launching call"),
         ("op_id", I64, "", "innermost operator around the launching call"),
+        ("for_exchange", BOOL, "", "brings data to a collective on the host, or its result back"),
     ),
     "cpu_ops": _columns(
         ("id", I64, "", "event id"),
@@ -279,6 +280,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("step", I64, "", "step in which it was launched"),
         ("launch_id", I64, "", "launching call"),
         ("op_id", I64, "", "innermost operator around the launching call"),
+        ("process", CAT, "", "process lane in which it was recorded"),
+        ("thread", CAT, "", "thread lane; of a kernel its stream's"),
     ),
     "memory": _columns(
         ("id", I64, "", "event id"),

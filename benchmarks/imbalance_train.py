@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import time
 
 import torch
 from torch import distributed, nn
+from torch.distributed.algorithms.join import Join
 
 FEATURES = 16
 LAYERS = 6
@@ -34,6 +36,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--last-batch", type=int, help="batch of the last rank")
     parser.add_argument("--last-delay-ms", type=float, default=0.0, help="what a batch takes longer to load on the last rank")
+    parser.add_argument(
+        "--only-first", action="store_true", help="only the first rank computes; the others take part in exchanges"
+    )
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
@@ -47,10 +52,12 @@ def main() -> None:
     layers.insert(0, nn.Linear(FEATURES, given.width))
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers).to(device), bucket_cap_mb=2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for samples in loader:
-        optimizer.zero_grad()
-        model(samples.to(device)).square().mean().backward()
-        optimizer.step()
+    batches = () if given.only_first and distributed.get_rank() else loader
+    with Join([model]) if given.only_first else contextlib.nullcontext():
+        for samples in batches:
+            optimizer.zero_grad()
+            model(samples.to(device)).square().mean().backward()
+            optimizer.step()
     distributed.destroy_process_group()
 
 

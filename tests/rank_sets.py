@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyze.analyses.collective_calls import COLUMNS as CALLS
+from analyze.analyses.device_spans import COLUMNS as SPANS
 from analyze.analyses.own_time import COLUMNS as OWN
+from analyze.analyses.rank_state import COLUMNS as STATE
 from analyze.engine import Together
 from analyze.schema import Column
 from tests.builders import frame
@@ -44,17 +46,19 @@ def training(
     transfer: float = 10.0,
     offsets: Mapping[int, float] | None = None,
     begin: Mapping[int, float] | None = None,
+    devices: Mapping[int, str] | None = None,
     more: Mapping[str, pl.DataFrame] | None = None,
 ) -> Together:
-    """A workspace of ranks whose steps took these parts (µs by name, per step) before one all-reduce each.
+    """A workspace of ranks whose steps took these parts (µs by name, per step, in this order) before one all-reduce each.
 
-    begin is when each rank's first step began, where they did not begin together.
+    begin is when each rank's first step began, where they did not begin together; devices are the ids of those they ran on.
     """
     ranks = sorted(parts)
     now = {rank: (begin or {}).get(rank, 0.0) for rank in ranks}
     offsets = offsets or {}
     rows: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
+    spans: list[dict[str, Any]] = []
     for step in range(len(parts[ranks[0]])):
         arrival = {rank: now[rank] + sum(parts[rank][step].values()) for rank in ranks}
         end = max(arrival.values()) + transfer
@@ -65,6 +69,11 @@ def training(
             times = {"start_ns": start, "dur_ns": held, "exposed_ns": held, "blocked_ns": held}
             rows.append({"rank": rank, "step": step, **times})
             given = {f"{part}_ns": round(ns * US) for part, ns in parts[rank][step].items()}
+            if devices is not None:
+                names = list(parts[rank][step])
+                began = now[rank] + shift + sum(parts[rank][step][name] for name in names[: names.index("compute")])
+                took = {"start_ns": round(began * US), "dur_ns": given["compute_ns"]}
+                spans.append({"rank": rank, "device_uuid": devices[rank], **took})
             steps.append(
                 {
                     "rank": rank, "step": step, "start_ns": round((now[rank] + shift) * US), "blocked_ns": held,
@@ -72,4 +81,8 @@ def training(
                 }
             )  # fmt: skip
         now = dict.fromkeys(ranks, end)
-    return Together({"collective_calls": calls(*rows), "own_time": own(*steps), **(more or {})})
+    known = {"collective_calls": calls(*rows), "own_time": own(*steps)}
+    if devices is not None:
+        ran = ({"rank": rank, "host": "a", "device_uuid": device, "device_name": "a card"} for rank, device in devices.items())
+        known |= {"device_spans": frame((*SPANS, RANK), *spans), "rank_state": frame((*STATE, RANK), *ran)}
+    return Together({**known, **(more or {})})

@@ -13,7 +13,7 @@ from analyze import ingest, schema
 from analyze.diagnosis import _after_all_fixes, _gather, _Head, _without_symptoms, diagnose
 from analyze.engine import Workspace
 from analyze.errors import InputError
-from analyze.findings.model import Detector, Finding, Outcome, Remedy
+from analyze.findings.model import Detector, Finding, Outcome, Remedy, Severity
 from analyze.findings.saving import share_text
 from analyze.ingest import Recording, SetAside, Trace
 from analyze.replay import Replay
@@ -137,6 +137,11 @@ class TestRanking:
         assert claims(findings) == [("cause", 200)]
         assert [one.detector for one in notes] == ["other"]
         assert [outcome.state for outcome in outcomes] == ["found", "found"]
+
+    def test_the_gravest_note_comes_first(self) -> None:
+        notes = [replace(note("other"), severity=each) for each in (Severity.LOW, None, Severity.HIGH, Severity.MEDIUM)]
+        _, ordered, _ = _gather(head_of((OTHER, tuple(notes))), several=False)
+        assert [one.severity for one in ordered] == [Severity.HIGH, Severity.MEDIUM, Severity.LOW, None]
 
     def test_a_detector_whose_findings_were_symptoms_is_clear(self) -> None:
         head = head_of((CAUSE, (saving("cause", 0, 400),)), (SYMPTOM, (saving("symptom", 0, 410),)))

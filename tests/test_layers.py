@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # one rank at a time, wherever it runs
     "analyze.ranks": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.summary"),
     "analyze.diagnosis": (
-        *(*GROUND, MODEL, "analyze.findings.saving", "analyze.findings.input_paced"),
+        *(*GROUND, MODEL, "analyze.findings.saving", "analyze.findings.input_paced", "analyze.findings.shared_device"),
         *(f"analyze.{name}" for name in ("engine", "ingest", "ranks", "replay", "summary", "verdict")),
     ),
     # the second opinion: asks our analyses directly, over the stretch that the other tool looks at

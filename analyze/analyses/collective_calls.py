@@ -27,9 +27,13 @@ COLUMNS = (
     Column("bytes", pl.Int64, "bytes", "payload; null where the trace does not give it"),
     Column("group_size", pl.Int64, "", "ranks in the group; null where the trace does not give it"),
     Column("stream", pl.Int64, "", "stream; null on the host"),
-    Column("start_ns", pl.Int64, "ns", "start"),
+    Column("lane", pl.String, "", "stream or thread that does one collective after another"),
+    Column(
+        "ready_ns", pl.Int64, "ns", "when it could have begun, had its thread been free; null on the device and where unknown"
+    ),
+    Column("start_ns", pl.Int64, "ns", "start; on the host, when what it exchanges had come from the device, if there is one"),
     Column("dur_ns", pl.Int64, "ns", "duration, waiting for peers included; on the host, until the waiting thread went on"),
-    Column("exposed_ns", pl.Int64, "ns", "part in which its device (on the host: every thread) did nothing else"),
+    Column("exposed_ns", pl.Int64, "ns", "part in which its device (on the host: every thread, and the device) did nothing else"),
     Column("blocked_ns", pl.Int64, "ns", "part of that just before its end in which what came next waited for it"),
 )
 
@@ -56,6 +60,7 @@ def collective_calls(
     cpu_ops: pl.DataFrame | None = None,
     annotations: pl.DataFrame | None = None,
     host_collective_sizes: pl.DataFrame | None = None,
+    host_collective_requests: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Collectives of the first cycle's steps, in order of their start, on the device that communicates most.
 
@@ -70,7 +75,9 @@ def collective_calls(
     if device is not None and kernels is not None:
         others, ready = _device_side(device, kernels, copies, launches, collectives)
     else:
-        others, ready = _host_side(cpu_ops, annotations), None
+        calls = _once_the_device_gave(calls, launches)
+        computing = merge([], []) if kernels is None else of_frame(kernels)
+        others, ready = union(_host_side(cpu_ops, annotations), computing), None
         calls = _until_noticed(calls, subtract(of_frame(calls), others))
     exposed = subtract(of_frame(calls), others)
     end = (calls["start_ns"] + calls["dur_ns"]).to_numpy()
@@ -88,7 +95,9 @@ def collective_calls(
         .with_columns(
             members=pl.col("group").replace_strict(_members(trace_info), default=None, return_dtype=pl.String),
             turn=pl.int_range(pl.len()).over("step", "group", "kind").cast(pl.Int64),
+            lane=pl.coalesce(pl.format("stream {}", "stream"), pl.format("thread {} {}", "process", "thread")),
         )
+        .with_columns(ready_ns=_ready_ns(calls, host_collective_requests))
         .select(column.name for column in COLUMNS)
     )
 
@@ -150,6 +159,26 @@ def _host_side(cpu_ops: pl.DataFrame | None, annotations: pl.DataFrame | None) -
     return union(*spans)
 
 
+def _once_the_device_gave(calls: pl.DataFrame, launches: pl.DataFrame | None) -> pl.DataFrame:
+    """Host collectives from the end of their first wait for the device: before it, they have nothing to exchange."""
+    if launches is None:
+        return calls
+    within = ["process", "thread"]
+    lanes = [pl.col(name).cast(pl.String) for name in within]
+    waits = launches.filter(pl.col("blocking").cast(pl.String).is_in(WAITING_CALLS)).select(
+        *lanes, "start_ns", given_ns=pl.col("start_ns") + pl.col("dur_ns")
+    )
+    began = calls.select(*lanes, "start_ns", until=pl.col("start_ns") + pl.col("dur_ns"))
+    found = (
+        began.with_row_index()
+        .sort("start_ns")
+        .join_asof(waits.sort("start_ns"), on="start_ns", by=within, strategy="forward", check_sortedness=False)
+    )
+    given = found.sort("index")["given_ns"]
+    start = pl.select(pl.when(given < began["until"]).then(given).otherwise(began["start_ns"])).to_series()
+    return calls.with_columns(start_ns=start, dur_ns=began["until"] - start)
+
+
 def _until_noticed(calls: pl.DataFrame, exposed: Spans) -> pl.DataFrame:
     """Host collectives cut off where the thread that waited for them went on: theirs was just late to say so."""
     start, end = calls["start_ns"].to_numpy(), (calls["start_ns"] + calls["dur_ns"]).to_numpy()
@@ -202,6 +231,14 @@ def _bytes_of_operators(calls: pl.DataFrame, cpu_ops: pl.DataFrame | None) -> pl
     sized = ops.select(op_id="id", op_bytes=first_tensor_bytes("input_shapes", "input_types"))
     found: pl.Series = calls.select("op_id").join(sized, on="op_id", how="left", maintain_order="left")["op_bytes"]
     return found
+
+
+def _ready_ns(calls: pl.DataFrame, requests: pl.DataFrame | None) -> pl.Series:
+    """Nothing is asked for after it has begun, by whichever clock is later."""
+    if requests is None:
+        return pl.Series([None] * calls.height, dtype=pl.Int64)
+    known = calls.select("id", "start_ns").join(requests, on="id", how="left", maintain_order="left")
+    return known.select(pl.when(pl.col("ready_ns").is_not_null()).then(pl.min_horizontal("start_ns", "ready_ns"))).to_series()
 
 
 def _bytes_by_turn(calls: pl.DataFrame, sizes: pl.DataFrame | None) -> pl.Series:

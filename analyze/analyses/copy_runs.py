@@ -26,9 +26,13 @@ COLUMNS = (
 
 
 def copy_runs(copies: pl.DataFrame, launches: pl.DataFrame, op_roots: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Runs of copies in one direction and step by launch order; whatever else is launched, a memset too, ends a run."""
+    """Runs of copies in one direction and step by launch order; whatever else is launched, a memset too, ends a run.
+
+    What a collective on the host copies is left out.
+    """
     calls = launches.filter(pl.col("work_count") > 0).sort("start_ns").select("id", "op_id", "start_ns", "dur_ns")
-    mine = copies.drop_nulls("launch_id").unique("launch_id", keep="first", maintain_order=True)
+    own = copies.filter(~pl.col("for_exchange").fill_null(value=False))
+    mine = own.drop_nulls("launch_id").unique("launch_id", keep="first", maintain_order=True)
     kind = mine.select(
         "bytes", "step", "launch_id", "host_memory", direction=pl.col("direction").cast(pl.String), copy_id="id", copy_ns="dur_ns"
     )

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from analyze.analyses._blocked import blocked_spans
 from analyze.intervals import covered_per_window, gaps, merge, of_frame, subtract, union
 from analyze.schema import Column
 
 if TYPE_CHECKING:
     from analyze.intervals import Spans
 
-CAUSES = ("input_wait", "blocking_copy", "synchronisation", "allocation", "launch", "other")
+CAUSES = ("input_wait", "blocking_copy", "synchronisation", "allocation", "launch", "exchange", "other")
 
 COLUMNS = (
     Column("device", pl.Int64, "", "device"),
@@ -26,6 +27,7 @@ COLUMNS = (
     Column("synchronisation_ns", pl.Int64, "ns", "part in which a synchronising call held the host"),
     Column("allocation_ns", pl.Int64, "ns", "part in which device memory was allocated or freed"),
     Column("launch_ns", pl.Int64, "ns", "part in which operators prepared and launched work"),
+    Column("exchange_ns", pl.Int64, "ns", "part in which the ranks exchanged data over the host, and nothing else went on"),
     Column("other_ns", pl.Int64, "ns", "part in which the host did something else: Python, logging, I/O"),
 )
 
@@ -37,13 +39,14 @@ def gpu_gaps(
     launches: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     input_wait: pl.DataFrame | None = None,
+    collective_calls: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Idle spans of each device within the profiled steps, lead-in and tail included, split by cause.
 
     Causes are looked for on the threads that launch work, in the order of CAUSES: an instant has one cause only.
     """
     windows = step_time.filter("profiled").sort("start_ns")
-    host = _host_spans(launches, cpu_ops, input_wait)
+    host = _host_spans(launches, cpu_ops, input_wait, blocked_spans(collective_calls, on_host_only=True))
     frames = []
     for device in kernels["device"].unique().sort():
         on_device = pl.col("device") == device if device is not None else pl.col("device").is_null()
@@ -79,10 +82,12 @@ def _idle_by_step(busy: Spans, windows: pl.DataFrame) -> tuple[np.ndarray, np.nd
     return starts, ends, steps
 
 
-def _host_spans(launches: pl.DataFrame | None, cpu_ops: pl.DataFrame | None, input_wait: pl.DataFrame | None) -> dict[str, Spans]:
+def _host_spans(
+    launches: pl.DataFrame | None, cpu_ops: pl.DataFrame | None, input_wait: pl.DataFrame | None, exchanging: Spans
+) -> dict[str, Spans]:
     """Disjoint spans by cause on the launching threads."""
     nothing = merge([], [])
-    raw = dict.fromkeys(CAUSES[:-1], nothing)
+    raw = dict.fromkeys(CAUSES[:-1], nothing) | {"exchange": exchanging}
     if input_wait is not None:
         raw["input_wait"] = of_frame(input_wait)
     if launches is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analyze.analyses._blocked import blocked_spans
 from analyze.errors import MissingData
 from analyze.intervals import covered_per_window, intersect, merge, of_frame, subtract, union
 from analyze.schema import Column
@@ -48,7 +49,7 @@ def own_time(
     loading = of_frame(input_wait) if input_wait is not None else merge([], [])
     compute, copying, count = _on_device(kernels, copies) if kernels is not None else _on_host(cpu_ops, loading, collective_calls)
     claims = {
-        "blocked_ns": _blocked(collective_calls),
+        "blocked_ns": blocked_spans(collective_calls),
         "compute_ns": compute,
         "copy_ns": copying,
         "input_wait_ns": loading,
@@ -69,13 +70,6 @@ def own_time(
         .with_columns(pl.col("kernel_count").fill_null(0))
         .select(column.name for column in COLUMNS)
     )
-
-
-def _blocked(collective_calls: pl.DataFrame | None) -> Spans:
-    if collective_calls is None:
-        return merge([], [])
-    end = (collective_calls["start_ns"] + collective_calls["dur_ns"]).to_numpy()
-    return merge(end - collective_calls["blocked_ns"].to_numpy(), end)
 
 
 def _on_device(kernels: pl.DataFrame, copies: pl.DataFrame | None) -> tuple[Spans, Spans, pl.DataFrame]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from analyze.analyses._blocked import blocked_spans
 from analyze.intervals import clip, covered_per_window, gaps, merge, of_frame, subtract, total, union
 from analyze.schema import Column
 
@@ -38,8 +39,12 @@ def step_parts(
     copies: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     input_wait: pl.DataFrame | None = None,
+    collective_calls: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Parts of the replayed step of the busiest device; what the replay does not explain is its own part."""
+    """Parts of the replayed step of the busiest device; what the replay does not explain is its own part.
+
+    What ranks exchange over the host, with the device standing still for it, is exposed communication as well.
+    """
     played, program = replay.shown, replay.program
     begin, end = 0, round(played.pass_end - played.pass_begin)
     device, kind = _device_and_kind(program.work_id, kernels, copies)
@@ -60,7 +65,10 @@ def step_parts(
         "exposed_copy": float(total(exposed_copy)),
     }
     idle = gaps(union(compute, communication, copy), begin, end)
-    parts |= _idle_by_cause(replay, idle, launches, cpu_ops, input_wait)
+    exchanging = blocked_spans(collective_calls, on_host_only=True)
+    idle_parts = _idle_by_cause(replay, idle, launches, cpu_ops, input_wait, exchanging)
+    parts["exposed_communication"] += idle_parts.pop("idle_exchange")
+    parts |= idle_parts
     per_step = {part: value / program.steps for part, value in parts.items()}
     scale = min(1.0, replay.step_ns / played.step_ns)
     per_step = {part: value * scale for part, value in per_step.items()}
@@ -85,6 +93,7 @@ def _idle_by_cause(
     launches: pl.DataFrame,
     cpu_ops: pl.DataFrame | None,
     input_wait: pl.DataFrame | None,
+    exchanging: Spans,
 ) -> dict[str, float]:
     """Idle time over the window by what the host does in the replay; gaps are split as they were in the recording."""
     played, program = replay.shown, replay.program
@@ -103,6 +112,8 @@ def _idle_by_cause(
         calls.append(of_frame(cpu_ops.filter(pl.col("depth") == 0).join(threads, on=["process", "thread"], how="semi")))
     working = subtract(union(*calls), waiting)
     length = np.maximum(program.call_start - program.gap_start, 1)
+    exchanging = subtract(exchanging, union(waiting, working))
+    share_exchanging = covered_per_window(exchanging, *program.gap_spans()) / length
     share_waiting = covered_per_window(waiting, *program.gap_spans()) / length
     share_working = covered_per_window(working, *program.gap_spans()) / length
     kind = pl.DataFrame({"id": program.call_id}).join(
@@ -111,7 +122,8 @@ def _idle_by_cause(
     cause = kind["blocking"].cast(pl.String).fill_null("none").replace_strict(CALL_CAUSE, default="launch").to_numpy()
     parts = {f"idle_{name}": float(in_call[cause == name].sum()) for name in dict.fromkeys(CALL_CAUSE.values())}
     parts["idle_input_wait"] = float((in_gap * share_waiting).sum())
+    parts["idle_exchange"] = float((in_gap * share_exchanging).sum())
     parts["idle_launch"] += float((in_gap * share_working).sum())
     parts["idle_other"] = max(float(total(idle)) - sum(parts.values()), 0.0)
-    order = ("input_wait", "blocking_copy", "synchronisation", "allocation", "launch", "other")
+    order = ("exchange", "input_wait", "blocking_copy", "synchronisation", "allocation", "launch", "other")
     return {f"idle_{name}": parts[f"idle_{name}"] for name in order}

@@ -9,7 +9,7 @@ from analyze.findings.saving import MIN_STEP_SHARE, share_text
 
 if TYPE_CHECKING:
     from analyze.replay import Replay, Saving
-    from analyze.replay.joint_replay import JointReplay
+    from analyze.replay.joint import JointReplay
 
 #: a replay that does not give back the recorded step is believed less, by this multiple of its error, down to nothing
 ERROR_WEIGHT, MOST_ERROR, SURE = 2.0, 0.45, 0.95

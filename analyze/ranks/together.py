@@ -91,6 +91,12 @@ def _compared(all_ranks: Together | None) -> Iterator[tuple[str, int, str]]:
         lost = calls.filter(pl.col("step").is_in(shared.implode())).height - (matched.height if matched is not None else 0)
         if lost:
             yield "unmatched-collectives", lost, "no other rank recorded these calls: they count as the rank's own time"
+    turns = _frame(all_ranks, "device_turns")
+    if turns is not None:
+        sharing = turns.filter(pl.col("rank").n_unique().over("device_uuid") > 1)["rank"].unique().sort()
+        named = ", ".join(str(rank) for rank in sharing[:LISTED]) + (" …" if sharing.len() > LISTED else "")
+        detail = f"ranks {named} share a device: times of their kernels hold the turns that others took"
+        yield "shared-device", sharing.len(), detail
     clocks = _frame(all_ranks, "rank_clocks")
     if clocks is not None:
         yield from _clocks(clocks)

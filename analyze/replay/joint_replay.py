@@ -1,176 +1,74 @@
-"""What would the step cost if one rank were faster? All ranks played together: a collective ends when the last one has come.
-
-Each rank is its own clock, which stands still while a collective blocks it. On that clock stand its arrivals at the
-collectives and the places where it went on after them. Played forward, a collective ends at its last arrival plus its transfer,
-and whoever it blocks goes on no earlier. Ranks are coupled by nothing else.
-"""
+"""All ranks of a run, put on their own clocks so that they can be played together: what `joint.py` plays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from analyze.intervals import covered_per_window, merge
-from analyze.replay.replay import Saving
+from analyze.replay.joint import NO_LANE, NO_ROW, PARTS, JointReplay
+from analyze.replay.turns import Turns, operations
 from analyze.scalars import number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from analyze.intervals import Ints
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
-
-#: the window is played this often; the last pass is in steady state, whenever each rank began to record
-PASSES = 2
-#: own times of one rank differ by about this much from run to run
-SPREAD = 0.10
-NO_STREAM = NO_ROW = -1
-PARTS = ("own_ns", "compute_ns", "copy_ns", "input_wait_ns", "gc_ns", "host_ns")
+    Marks: TypeAlias = list[tuple[float, Literal["arrive", "hold"], int]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class JointReplay:
-    """All ranks' windows; rows are one rank's part in one collective, in order of the collectives."""
-
-    ranks: tuple[int, ...]
-    steps: tuple[int, ...]
-    #: recorded step time, mean over steps and ranks
-    recorded_ns: float
-    #: and its median over steps: one step that was disturbed says little about the others
-    usual_ns: float
-    #: parts of each rank's own time by name, ranks x steps
-    parts: dict[str, Floats]
-    #: per row: index of the rank, own clock at the arrival and where it went on, whether it was blocked, stream
-    rank: Ints
-    arrives: Floats
-    resumes: Floats
-    blocks: Flags
-    stream: Ints
-    #: row whose end was the last to hold the rank up before it arrived; NO_ROW where none did
-    after: Ints
-    #: first row of each collective, and the end; duration once all are there
-    first: Ints
-    transfer: Floats
-    #: own clock at the steps' boundaries, ranks x (steps + 1)
-    bounds: Floats
-
-    @cached_property
-    def step_ns(self) -> float:
-        """Step time of the unedited replay."""
-        return self.play()
-
-    @property
-    def error_fraction(self) -> float:
-        """Relative error of the unedited replay against the recorded step time."""
-        return abs(self.step_ns - self.recorded_ns) / self.recorded_ns
-
-    def play(self, own_change: Floats | None = None, transfer: Floats | None = None) -> float:
-        """Step time with each rank's own time changed by own_change (ranks x steps, ns) and other transfers."""
-        arrives, resumes, bounds = self.arrives, self.resumes, self.bounds
-        if own_change is not None:
-            arrives, resumes, bounds = self._warped(own_change)
-        cost = self.transfer if transfer is None else transfer
-        begin = finish = np.zeros(len(self.ranks))
-        for _ in range(PASSES):
-            begin, finish = finish, self._pass(finish, arrives, resumes, cost) + bounds[:, -1]
-        return float(finish.max() - begin.max()) / len(self.steps)
-
-    def _pass(self, begin: Floats, arrives: Floats, resumes: Floats, transfer: Floats) -> Floats:
-        """How far the ranks' own clocks have fallen behind at the end."""
-        behind: Floats = begin.copy()
-        behind_after = np.empty(arrives.size)
-        free = np.full(int(self.stream.max(initial=NO_STREAM)) + 1, -np.inf)
-        for collective, (first, last) in enumerate(pairwise(self.first.tolist())):
-            rank, stream, blocks = self.rank[first:last], self.stream[first:last], self.blocks[first:last]
-            after = self.after[first:last]
-            arrival = arrives[first:last] + np.where(after == NO_ROW, begin[rank], behind_after[np.maximum(after, 0)])
-            streamed = stream != NO_STREAM
-            arrival[streamed] = np.maximum(arrival[streamed], free[stream[streamed]])
-            end = float(arrival.max()) + transfer[collective]
-            free[stream[streamed]] = end
-            held = rank[blocks]
-            behind[held] = np.maximum(behind[held], end - resumes[first:last][blocks])
-            behind_after[first:last] = behind[rank]
-        return behind
-
-    def _warped(self, own_change: Floats) -> tuple[Floats, Floats, Floats]:
-        """Own clocks on which each step takes its changed time; what lies within a step keeps its place in proportion."""
-        before = np.diff(self.bounds, axis=1)
-        after = np.maximum(before + own_change, 0.0)
-        bounds = np.concatenate([np.zeros((len(self.ranks), 1)), np.cumsum(after, axis=1)], axis=1)
-        arrives, resumes = np.empty_like(self.arrives), np.empty_like(self.resumes)
-        for rank in range(len(self.ranks)):
-            mine = self.rank == rank
-            for given, changed in ((self.arrives, arrives), (self.resumes, resumes)):
-                changed[mine] = np.interp(given[mine], self.bounds[rank], bounds[rank])
-        return arrives, resumes, bounds
-
-    def saving(self, own_change: Floats | None = None, transfer: Floats | None = None) -> Saving:
-        """Step time given back, as recorded; the bounds are how far own times vary from run to run."""
-        saved = max(self.step_ns - self.play(own_change, transfer), 0.0)
-        slack = self.error_fraction * self.step_ns
-        return Saving(saved, max(saved * (1 - SPREAD) - slack, 0.0), min(saved * (1 + SPREAD) + slack, self.step_ns))
-
-    def balanced(self, part: str) -> Floats:
-        """Change under which every rank has the mean of a part in each step: the same work, evenly spread."""
-        each = self.parts[part]
-        change: Floats = each.mean(axis=0) - each
-        return change
-
-    def as_others(self, rank: int, part: str) -> Floats:
-        """Change under which one rank needs no longer for a part than the others do (their median, per step)."""
-        place, each = self.ranks.index(rank), self.parts[part]
-        change = np.zeros_like(each)
-        change[place] = np.minimum(np.median(np.delete(each, place, axis=0), axis=0) - each[place], 0.0)
-        return change
-
-    def as_warm_as(self, rank: int) -> Floats:
-        """Change under which no rank needs longer for its own work than one that never waits; nothing where devices do the work.
-
-        On the host, whoever sleeps through a wait comes back to cold caches and another core.
-        """
-        place = self.ranks.index(rank)
-        if (self.stream != NO_STREAM).any():
-            return np.zeros_like(self.parts["own_ns"])
-        changes = [np.minimum(self.parts[part][place].mean() - self.parts[part], 0.0) for part in ("compute_ns", "host_ns")]
-        change: Floats = sum(changes, start=np.zeros_like(changes[0]))
-        change[place] = 0.0
-        return change
-
-
-def joint_replay(matched_collectives: pl.DataFrame, rank_steps: pl.DataFrame, own_time: pl.DataFrame) -> JointReplay:
-    """Rebuild the common steps of all ranks that share collectives."""
+def joint_replay(
+    matched_collectives: pl.DataFrame,
+    rank_steps: pl.DataFrame,
+    own_time: pl.DataFrame,
+    rank_states: pl.DataFrame | None = None,
+    device_turns: pl.DataFrame | None = None,
+) -> JointReplay:
+    """Rebuild the common steps of all ranks that share collectives; rank_states are of runs whose devices compute."""
     ranks = matched_collectives["rank"].unique().sort()
     mine = rank_steps.filter(pl.col("rank").is_in(ranks.implode()))
     steps = mine["step"].unique().sort()
     windows = own_time.filter(pl.col("step").is_in(steps.implode()), pl.col("rank").is_in(ranks.implode()))
     rows = matched_collectives.sort("match", "rank")
     index = rows["rank"].replace_strict(ranks, np.arange(ranks.len()), return_dtype=pl.Int64).to_numpy()
+    match = rows["match"].rank("dense").cast(pl.Int64).to_numpy() - 1
     start = rows["start_ns"].to_numpy()
     end = start + rows["dur_ns"].to_numpy()
+    ready = rows["ready_ns"].fill_null(rows["start_ns"]).to_numpy()
+    waits_in = _waits_in(rows)
+    waited = waits_in != NO_ROW
+    goes_on = np.where(waited, end[waits_in], end)
     blocked = rows["blocked_ns"].to_numpy()
     arrives, resumes = np.zeros(rows.height), np.zeros(rows.height)
     bounds = np.zeros((ranks.len(), steps.len() + 1))
+    spans: list[tuple[Floats, Floats, Floats, Floats]] = []
+    marks: list[Marks] = []
     for place, rank in enumerate(ranks):
         own = windows.filter(pl.col("rank") == rank).sort("start_ns")
         edges = np.append(own["start_ns"].to_numpy(), own["start_ns"][-1] + own["step_ns"][-1])
         here = index == place
-        spans = merge(end[here] - blocked[here], end[here])
+        held = merge(end[here] - blocked[here], end[here])
 
-        def clock(times: Ints, begin: int = int(edges[0]), spans: tuple[Ints, Ints] = spans) -> Floats:
-            return (times - begin - covered_per_window(spans, np.full(times.size, begin), times)).astype(np.float64)
+        def clock(times: Ints, begin: int = int(edges[0]), held: tuple[Ints, Ints] = held) -> Floats:
+            return (times - begin - covered_per_window(held, np.full(times.size, begin), times)).astype(np.float64)
 
-        arrives[here], resumes[here], bounds[place] = clock(start[here]), clock(end[here]), clock(edges)
-    streams = rows.select(pl.struct("rank", "stream").rank("dense").cast(pl.Int64) - 1).to_series()
-    streams = pl.select(pl.when(rows["stream"].is_null()).then(NO_STREAM).otherwise(streams)).to_series()
-    first = np.flatnonzero(np.diff(rows["match"].to_numpy(), prepend=-1))
+        arrives[here], resumes[here], bounds[place] = clock(ready[here]), clock(goes_on[here]), clock(edges)
+        if device_turns is not None:
+            span = device_turns.filter(pl.col("rank") == rank)
+            began, ended = span["start_ns"].to_numpy(), (span["start_ns"] + span["dur_ns"]).to_numpy()
+            spans.append((clock(began), clock(ended), span["alone_ns"].to_numpy(), span["shares_ns"].to_numpy()))
+            marks.append(_marks(np.flatnonzero(here), match, arrives, resumes, waited))
+    # on the host, a thread that is busy delays what is known to be ready; else the recorded start is all there is
+    queued = rows["stream"].is_not_null() | rows["ready_ns"].is_not_null()
+    lanes = rows.select(pl.struct("rank", "lane").rank("dense").cast(pl.Int64) - 1).to_series()
+    lane = pl.select(pl.when(queued).then(lanes).otherwise(NO_LANE)).to_series().to_numpy()
     shortest = rows.group_by("match", maintain_order=True).agg(pl.col("dur_ns").min())["dur_ns"]
     return JointReplay(
         ranks=tuple(ranks.to_list()),
@@ -181,13 +79,28 @@ def joint_replay(matched_collectives: pl.DataFrame, rank_steps: pl.DataFrame, ow
         rank=index,
         arrives=arrives,
         resumes=resumes,
-        blocks=blocked > 0,
-        stream=streams.to_numpy(),
-        after=_after(index, arrives, resumes, blocked > 0),
-        first=np.append(first, rows.height),
+        blocks=waited,
+        lane=lane,
+        after=_after(index, arrives, resumes, waited),
+        first=np.append(np.flatnonzero(np.diff(match, prepend=-1)), rows.height),
         transfer=shortest.cast(pl.Float64).to_numpy(),
         bounds=bounds,
+        on_device=rank_states is not None or rows["stream"].null_count() < rows.height,
+        turns=None if device_turns is None else _turns(device_turns, ranks, bounds, spans, marks, _queued_behind(match, lane)),
     )
+
+
+def _waits_in(rows: pl.DataFrame) -> Ints:
+    """For each row the one with whose end the rank goes on that waits for it: itself where it blocked, NO_ROW where none does.
+
+    Whoever waits for a host collective waits for those asked for before it as well; that they had ended need not stay so.
+    """
+    numbered = rows.with_row_index("row")
+    blocking = pl.when(pl.col("blocked_ns") > 0).then("row")
+    following = blocking.fill_null(strategy="backward").over("rank", "step")
+    found = pl.when(pl.col("ready_ns").is_not_null()).then(pl.coalesce(blocking, following)).otherwise(blocking)
+    places: Ints = numbered.select(found.fill_null(NO_ROW).cast(pl.Int64)).to_series().to_numpy()
+    return places
 
 
 def _after(rank: Ints, arrives: Floats, resumes: Floats, blocks: Flags) -> Ints:
@@ -208,3 +121,39 @@ def _table(rank_steps: pl.DataFrame, column: str) -> Floats:
     wide = rank_steps.sort("step", "rank").pivot(on="step", index="rank", values=column).sort("rank").drop("rank")
     table: Floats = wide.to_numpy().astype(np.float64)
     return table
+
+
+def _turns(
+    device_turns: pl.DataFrame,
+    ranks: pl.Series,
+    bounds: Floats,
+    spans: Sequence[tuple[Floats, Floats, Floats, Floats]],
+    marks: Sequence[Marks],
+    queued_behind: dict[int, frozenset[int]],
+) -> Turns:
+    """Each rank's operations in the order of its own clock."""
+    device = dict(device_turns.select("rank", "device_uuid").unique().iter_rows())
+    return Turns(
+        operations=tuple(operations(*each) for each in zip(marks, spans, bounds, strict=True)),
+        device=tuple(device.get(rank) for rank in ranks),
+        steps=bounds.shape[1] - 1,
+        queued_behind=queued_behind,
+    )
+
+
+def _queued_behind(match: Ints, lane: Ints) -> dict[int, frozenset[int]]:
+    """By collective those just before it on the streams or threads that serve it, one by rank."""
+    last: dict[int, int] = {}
+    found: dict[int, set[int]] = {}
+    for collective, one in zip(match.tolist(), lane.tolist(), strict=True):
+        if one != NO_LANE and one in last:
+            found.setdefault(collective, set()).add(last[one])
+        last[one] = collective
+    return {collective: frozenset(before) for collective, before in found.items()}
+
+
+def _marks(rows: Ints, match: Ints, arrives: Floats, resumes: Floats, blocks: Flags) -> Marks:
+    """One rank's arrivals and the ends it waits for, in order; at one moment, an earlier collective's end comes first."""
+    arrivals = [(float(arrives[row]), int(row), 0) for row in rows]
+    holds = [(float(resumes[row]), int(row), 1) for row in rows if blocks[row]]
+    return [(at, "hold" if held else "arrive", int(match[row])) for at, row, held in sorted(arrivals + holds)]

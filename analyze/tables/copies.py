@@ -6,6 +6,7 @@ import polars as pl
 
 from analyze.errors import MissingData
 from analyze.schema import TABLES
+from analyze.tables._exchanges import exchange_call_ids
 from analyze.tables._launched import with_launch
 
 #: name patterns of CUDA, HIP and ROCTracer, first match wins
@@ -18,7 +19,12 @@ DIRECTIONS = (
 )
 
 
-def copies(device_events: pl.LazyFrame, launches: pl.DataFrame | None = None) -> pl.DataFrame:
+def copies(
+    device_events: pl.LazyFrame,
+    launches: pl.DataFrame | None = None,
+    collectives: pl.DataFrame | None = None,
+    cpu_ops: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Copies in order of their start, none where the device did other work only; host_memory is null without host memory."""
     work = device_events.filter(pl.col("kind") == "memcpy").drop_nulls("dur_ns").sort("start_ns").collect()
     if work.is_empty() and device_events.head(1).collect().is_empty():
@@ -37,4 +43,7 @@ def copies(device_events: pl.LazyFrame, launches: pl.DataFrame | None = None) ->
         .otherwise(pl.lit("unknown"))
     )
     labelled = work.with_columns(direction=direction.cast(pl.Categorical), host_memory=host_memory.cast(pl.Categorical))
-    return with_launch(labelled, launches).select(column.name for column in TABLES["copies"])
+    launched = with_launch(labelled, launches)
+    serving = exchange_call_ids(launches, collectives, cpu_ops)
+    launched = launched.with_columns(for_exchange=pl.col("launch_id").is_in(serving.implode()).fill_null(value=False))
+    return launched.select(column.name for column in TABLES["copies"])

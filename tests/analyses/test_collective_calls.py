@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyze.analyses.collective_calls import collective_calls
+from analyze.analyses.host_collective_requests import COLUMNS as REQUESTS
 from analyze.analyses.host_collective_sizes import COLUMNS as SIZES
 from analyze.schema import TraceInfo
 from tests.builders import frame, launch, operator, span, step, table, work
@@ -118,3 +119,45 @@ def test_host_collectives_take_their_size_from_the_explaining_window():
     sizes = frame(SIZES, {"id": 1, "bytes": 512}, {"id": 2, "bytes": 9})
     found = collective_calls(table("collectives", *rows), STEPS, INFO, host_collective_sizes=sizes)
     assert found.sort("id")["bytes"].to_list() == [512, 5]
+
+
+WAIT = launch(60 * US, 400 * US, "cudaStreamSynchronize", thread="9", blocking="stream", work_count=0)
+
+
+def _beside_a_device(collectives, kernels, launches=(WAIT,), **more):
+    rows = [_collective(*row, device=None, stream=None, step=None, process="1", thread="9") for row in collectives]
+    found = collective_calls(
+        table("collectives", *rows), STEPS, INFO, table("kernels", *kernels), None, table("launches", *launches), **more
+    )
+    return found.select(pl.col("start_ns", "dur_ns", "exposed_ns", "blocked_ns") // US).rows()
+
+
+def test_on_the_host_a_collective_begins_when_the_device_has_given_its_data():
+    # the device computes until 400; what is exchanged is there then, and the next kernel waits until 900
+    assert _beside_a_device([(50, 900, 1)], [_kernel(0, 400, 2), _kernel(900, 950, 3)]) == [(400, 500, 500, 500)]
+
+
+def test_what_hides_behind_the_device_blocks_nothing():
+    assert _beside_a_device([(50, 500, 1)], [_kernel(0, 400, 2), _kernel(400, 950, 3)]) == [(400, 100, 0, 0)]
+
+
+def test_a_wait_on_another_thread_or_after_its_end_is_none_of_its_own():
+    others = (
+        launch(60 * US, 400 * US, "cudaStreamSynchronize", blocking="stream", work_count=0),
+        launch(910 * US, 990 * US, "cudaStreamSynchronize", thread="9", blocking="stream", work_count=0),
+    )
+    assert _beside_a_device([(50, 900, 1)], [_kernel(0, 400, 2)], others)[0][:2] == (50, 850)
+
+
+def test_what_it_waits_for_is_told_where_requests_were_recorded():
+    rows = [_collective(start, 900, ident, device=None, stream=None, step=None) for start, ident in ((50, 1), (60, 2))]
+    requests = frame(REQUESTS, {"id": 1, "ready_ns": 40 * US}, {"id": 2, "ready_ns": 70 * US})
+    found = collective_calls(table("collectives", *rows), STEPS, INFO, host_collective_requests=requests)
+    # nothing is ready after it has begun, whatever the stamps say
+    assert found["ready_ns"].to_list() == [40 * US, 60 * US]
+
+
+def test_a_stream_or_a_thread_does_one_after_another():
+    on_host = _collective(10, 20, 1, device=None, stream=None, step=None, process="3", thread="9")
+    assert collective_calls(table("collectives", on_host), STEPS, INFO)["lane"].to_list() == ["thread 3 9"]
+    assert collective_calls(table("collectives", _collective(10, 20, 1)), STEPS, INFO)["lane"].to_list() == ["stream 20"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyze.analyses.collective_calls import COLUMNS as CALLS
 from analyze.analyses.gpu_gaps import CAUSES, gpu_gaps
 from analyze.analyses.input_wait import COLUMNS
 from tests.builders import copy, frame, launch, operator, span, step_times, table, timed, work
@@ -54,7 +55,7 @@ def test_an_instant_has_one_cause_the_first_of_the_list():
     ops = table("cpu_ops", operator(0, 80, "aten::mm"))
     kernels = table("kernels", work(90, 200))
     found = gpu_gaps(kernels, STEPS, None, launched, ops, waits((10, 50))).row(0, named=True)
-    assert [found[f"{cause}_ns"] for cause in CAUSES] == [40, 0, 10, 0, 30, 10]
+    assert [found[f"{cause}_ns"] for cause in CAUSES] == [40, 0, 10, 0, 30, 0, 10]
     assert sum(found[f"{cause}_ns"] for cause in CAUSES) == found["dur_ns"] == 90
     assert found["cause"] == "input_wait"
 
@@ -77,3 +78,14 @@ def test_a_busy_device_has_no_gaps():
 
 def test_without_profiled_steps_there_are_none():
     assert of(table("kernels", work(0, 10)), step_times()) == []
+
+
+def test_what_ranks_exchange_over_the_host_is_told_from_other_waiting():
+    """Kernels until 20, an operator until 40, an exchange that holds everything up from 30 to 80, nothing until 90."""
+    calls = frame(CALLS, span(10, 80, blocked_ns=50), span(10, 90, blocked_ns=70, stream=20))
+    ops = table("cpu_ops", operator(0, 40, "aten::mm"))
+    kernels = table("kernels", work(0, 20), work(90, 200))
+    launched = table("launches", launch(0, 1))
+    found = gpu_gaps(kernels, STEPS, None, launched, ops, None, calls).row(0, named=True)
+    # a collective on a device is work of the device, and stands among the kernels
+    assert (found["launch_ns"], found["exchange_ns"], found["other_ns"], found["cause"]) == (20, 40, 10, "exchange")

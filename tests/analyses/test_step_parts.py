@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from analyze.analyses.collective_calls import COLUMNS as CALLS
+from tests.builders import frame, span
 from tests.timeline import Timeline
 
 US = 1_000
@@ -106,3 +108,23 @@ def test_the_busiest_device_is_the_one_shown():
 
     found = parts(steps(body))
     assert found["compute"] == pytest.approx(700, abs=3)
+
+
+def test_idle_time_behind_an_exchange_over_the_host_is_exposed_communication():
+    """Kernel until 405, an exchange until 1,000: 100 of it hidden behind the host's own work at the end."""
+
+    def body(line):
+        line.kernel(400)
+        line.synchronise()
+        line.python(495)
+        with line.op("aten::add_"):
+            line.python(100)
+
+    line = steps(body)
+    step_ns = line.now / 4 * US
+    calls = [span(round(number * step_ns), round((number + 1) * step_ns), blocked_ns=590 * US) for number in range(4)]
+    found = parts(line, collective_calls=frame(CALLS, *calls))
+    assert found["exposed_communication"] == pytest.approx(490, abs=8)
+    assert found["compute"] == pytest.approx(400, abs=3)
+    assert "idle_exchange" not in found
+    assert parts(line).get("exposed_communication") is None

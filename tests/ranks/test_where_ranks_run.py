@@ -41,7 +41,10 @@ def test_what_the_stage_returns_can_be_sent(tmp_path):
     again = pickle.loads(pickle.dumps(result))
     assert again.ranks[0].summary == result.ranks[0].summary
     assert set(again.ranks[0].frames) == {"collective_calls", "own_time", "kernel_pace", "rank_state"}
-    assert again.ranks[0].missing == {"shaped_work": "no shapes were recorded"}
+    assert again.ranks[0].missing == {
+        "shaped_work": "no shapes were recorded",
+        "device_spans": "the recording does not say which device this is: whether ranks share it is not known",
+    }
     assert again.ranks[0].frames["own_time"].equals(result.ranks[0].frames["own_time"])
     assert len(pickle.dumps(result)) < 100_000
 

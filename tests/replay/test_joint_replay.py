@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.rank_sets import training
-
-US = 1_000
+from analyze.replay.joint import Change
+from tests.rank_sets import US, training
 
 
 def _joint(parts, **more):
@@ -56,9 +55,65 @@ def test_savings_have_bounds_and_are_never_negative():
     joint = _joint({0: _steps(compute=100.0), 1: _steps(compute=200.0)}, transfer=0.0)
     saving = joint.saving(joint.balanced("compute_ns"))
     assert (saving.low_ns, saving.ns, saving.high_ns) == pytest.approx((45 * US, 50 * US, 55 * US))
-    assert joint.saving(np.full((2, 4), 10.0 * US)).ns == 0
+    assert joint.saving(Change(np.full((2, 4), 10.0 * US), np.zeros((2, 4)))).ns == 0
 
 
 def test_devices_do_not_cool_down_while_they_wait():
     joint = _joint({0: _steps(compute=100.0), 1: _steps(compute=140.0)})
-    assert not joint.as_warm_as(1).any()
+    warm = joint.as_warm_as(1)
+    assert not warm.computing.any()
+    assert not warm.other.any()
+
+
+ONE = {0: "GPU-a", 1: "GPU-a"}
+#: both have 400 µs of kernels by themselves, or 400 and 600: while both have some, each gets half the device
+EQUAL = {0: _steps(compute=800.0), 1: _steps(compute=800.0)}
+UNEQUAL = {0: _steps(compute=800.0), 1: _steps(compute=1_000.0)}
+#: the second comes when the first is done
+APART = {0: _steps(compute=400.0), 1: _steps(input_wait=600.0, compute=400.0)}
+
+
+@pytest.mark.parametrize("parts", [EQUAL, UNEQUAL, APART])
+def test_on_a_shared_device_the_unedited_replay_gives_back_the_step(parts: dict[int, list[dict[str, float]]]):
+    joint = _joint(parts, devices=ONE)
+    assert joint.turns is not None
+    assert joint.step_ns == pytest.approx(joint.recorded_ns, rel=1e-9)
+
+
+def test_kernels_by_themselves_take_their_turns_alone():
+    joint = _joint(UNEQUAL, devices=ONE)
+    # 800 of shared time are 400 less a tenth for changing over; then 200 alone
+    assert joint.device_work_ns().mean(axis=1) == pytest.approx([360 * US, 560 * US])
+
+
+def test_a_shared_device_has_as_much_to_do_however_work_is_spread():
+    joint = _joint(UNEQUAL, devices=ONE)
+    assert joint.saving(joint.balanced("compute_ns")).ns == pytest.approx(0, abs=25 * US)
+    apart = _joint(UNEQUAL, devices={0: "GPU-a", 1: "GPU-b"})
+    assert apart.turns is None
+    assert apart.saving(apart.balanced("compute_ns")).ns == pytest.approx(100 * US)
+
+
+def test_ranks_that_no_longer_wait_meet_on_the_device():
+    joint = _joint(APART, devices=ONE)
+    saving = joint.saving(joint.as_others(1, "input_wait_ns"))
+    # two times 400 with a tenth, none or a fifth lost in changing over
+    assert saving.ns == pytest.approx((1_000 - 800 / 0.9) * US)
+    assert saving.low_ns == 0
+    assert saving.high_ns == pytest.approx((1_000 - 800) * 1.1 * US)
+
+
+def test_a_device_each_ends_the_turns():
+    saving = _joint(EQUAL, devices=ONE).on_own_devices()
+    # 360 instead of 800; 400 or 320 where changing over costs nothing or more
+    assert (saving.ns, saving.low_ns, saving.high_ns) == pytest.approx((440 * US, 360 * US, 528 * US))
+    assert _joint(EQUAL, devices={0: "GPU-a", 1: "GPU-b"}).on_own_devices().ns == 0
+
+
+def test_three_on_one_device_and_one_apart():
+    parts = {rank: _steps(compute=900.0) for rank in range(3)} | {3: _steps(compute=300.0)}
+    joint = _joint(parts, devices={0: "GPU-a", 1: "GPU-a", 2: "GPU-a", 3: "GPU-b"})
+    assert joint.device_work_ns()[:, 0] == pytest.approx([270 * US] * 3 + [300 * US])
+    assert joint.step_ns == pytest.approx(910 * US)
+    # the fourth has a device of its own, and waits for the others as before
+    assert joint.on_own_devices().ns == pytest.approx((900 - 300) * US)

@@ -5,7 +5,7 @@ import pytest
 
 from analyze.errors import MissingData
 from analyze.tables.copies import copies
-from tests.builders import family, kernel, launch, memcpy, table
+from tests.builders import family, kernel, launch, memcpy, operator, span, table
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,29 @@ def test_a_device_that_copies_nothing_has_no_rows():
 def test_without_any_device_work_copies_are_unknown():
     with pytest.raises(MissingData):
         copies(family("device_events"))
+
+
+def test_what_a_collective_on_the_host_copies_is_told_apart():
+    launched = table(
+        "launches",
+        launch(12, 14, "cudaMemcpyAsync", id=1, correlation=1),
+        launch(62, 64, "cudaMemcpyAsync", id=2, correlation=2, thread="9"),
+        launch(62, 64, "cudaMemcpyAsync", id=3, correlation=3),
+        launch(92, 94, "cudaMemcpyAsync", id=4, correlation=4, thread="9"),
+    )
+    requests = table("cpu_ops", operator(10, 20, "c10d::allreduce_"), operator(60, 70, "aten::copy_"))
+    exchanged = table("collectives", span(50, 80, kind="all-reduce", process="1", thread="9"))
+    events = family("device_events", *(memcpy(100 + number, 101 + number, correlation=number) for number in (1, 2, 3, 4)))
+    # in its request, by its thread; by another thread, after its end
+    assert copies(events, launched, exchanged, requests)["for_exchange"].to_list() == [True, True, False, False]
+    assert copies(events, launched, None, requests)["for_exchange"].to_list() == [False] * 4
+    assert copies(events)["for_exchange"].to_list() == [False] * 4
+
+
+def test_collectives_on_a_device_copy_nothing():
+    launched = table("launches", launch(12, 14, "cudaMemcpyAsync", id=1, correlation=1))
+    on_device = table("collectives", span(10, 80, kind="all-reduce", process="1", thread="1", device=0))
+    events = family("device_events", memcpy(100, 110, correlation=1))
+    assert copies(events, launched, on_device, table("cpu_ops", operator(10, 20, "c10d::allreduce_")))[
+        "for_exchange"
+    ].to_list() == [False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyze.analyses.across_ranks._one_clock import on_one_clock
 from analyze.scalars import number
 from analyze.schema import Column
 
@@ -40,7 +41,7 @@ def collective_arrivals(matched_collectives: pl.DataFrame, rank_clocks: pl.DataF
     The split needs no clock: all leave together, so the rank with the shortest call came last, and what others took longer
     was waiting for it.
     """
-    aligned = _on_one_clock(matched_collectives, rank_clocks)
+    aligned = on_one_clock(matched_collectives, rank_clocks)
     shortest = pl.col("dur_ns").min().over("match")
     wait = pl.col("dur_ns") - shortest
     split = aligned.with_columns(
@@ -52,15 +53,8 @@ def collective_arrivals(matched_collectives: pl.DataFrame, rank_clocks: pl.DataF
         blocked_wait_ns=(pl.col("blocked_ns") - shortest).clip(0),
         last=pl.col("rank") == pl.col("rank").sort_by("dur_ns", "rank").first().over("match"),
     )
-    spoilt = _spoilt_by_start(split, _on_one_clock(own_time, rank_clocks))
+    spoilt = _spoilt_by_start(split, on_one_clock(own_time, rank_clocks))
     return split.with_columns(profiler_start=spoilt).select(column.name for column in COLUMNS)
-
-
-def _on_one_clock(frame: pl.DataFrame, rank_clocks: pl.DataFrame) -> pl.DataFrame:
-    """Start times on the lowest rank's clock."""
-    drifted = (pl.col("drift_ppm") / 1e6 * (pl.col("start_ns") - pl.col("from_ns"))).round().cast(pl.Int64)
-    clocked = frame.join(rank_clocks, on="rank", how="inner", maintain_order="left")
-    return clocked.with_columns(start_ns=pl.col("start_ns") - pl.col("offset_ns") - drifted)
 
 
 def _spoilt_by_start(split: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:

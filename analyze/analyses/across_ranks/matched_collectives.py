@@ -22,6 +22,10 @@ COLUMNS = (
     Column("ranks", pl.Int64, "", "ranks that recorded it"),
     Column("group_size", pl.Int64, "", "ranks in the group; null where the trace does not give it"),
     Column("stream", pl.Int64, "", "stream on this rank; null on the host"),
+    Column("lane", pl.String, "", "stream or thread of this rank that does one collective after another"),
+    Column(
+        "ready_ns", pl.Int64, "ns", "when it could have begun, had its thread been free; null on the device and where unknown"
+    ),
     Column("start_ns", pl.Int64, "ns", "start by this rank's own clock"),
     Column("dur_ns", pl.Int64, "ns", "duration on this rank"),
     Column("exposed_ns", pl.Int64, "ns", "part in which this rank did nothing else"),

@@ -56,6 +56,7 @@ def detect(
     pinned = copies.filter(
         pl.col("direction") == "host-to-device",
         pl.col("host_memory") == "pinned",
+        ~pl.col("for_exchange").fill_null(value=False),
         pl.col("id").is_in(program.work_id.tolist()),
     ).drop_nulls("bytes")
     if pinned.is_empty():

@@ -9,7 +9,7 @@ import polars as pl
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import costliest_place, with_places
 from analyze.findings.saving import digits, replayed
-from analyze.intervals import merge, of_frame
+from analyze.intervals import merge, of_frame, union
 from analyze.replay.edits import as_graph
 from analyze.scalars import number
 
@@ -60,18 +60,24 @@ def detect(
     input_wait: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     op_sources: pl.DataFrame | None = None,
+    collective_calls: pl.DataFrame | None = None,
 ) -> list[Finding]:
     """One finding where replaying with captured steps gives back device idle time."""
     program = replay.program
     launches_per_step = program.work_call.size / program.steps
     if launches_per_step < MIN_LAUNCHES_PER_STEP:
         return []
-    loading = merge([], []) if input_wait is None else of_frame(input_wait)
+    elsewhere = merge([], []) if input_wait is None else of_frame(input_wait)
+    if collective_calls is not None:
+        # a host that waits for an exchange over the host launches nothing, and would not be captured
+        on_host = collective_calls.filter(pl.col("stream").is_null(), pl.col("blocked_ns") > 0)
+        held = on_host.select(start_ns=pl.col("start_ns") + pl.col("dur_ns") - pl.col("blocked_ns"), dur_ns="blocked_ns")
+        elsewhere = union(elsewhere, of_frame(held))
     edits = [
         as_graph(
             launch_ns=GRAPH_LAUNCH_NS,
             longest_gap_ns=LONGEST_LAUNCH_GAP_NS,
-            keep_regions=loading,
+            keep_regions=elsewhere,
             keep_share=share,
         )
         for share in (0.0, PARTIAL_CAPTURE_SHARE)

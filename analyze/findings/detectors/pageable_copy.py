@@ -65,6 +65,7 @@ def detect(
     pageable = copies.filter(
         pl.col("direction") == "host-to-device",
         pl.col("host_memory") == "pageable",
+        ~pl.col("for_exchange").fill_null(value=False),
         pl.col("launch_id").is_in(replay.program.call_id.tolist()),
     ).drop_nulls("bytes")
     if pageable.is_empty():

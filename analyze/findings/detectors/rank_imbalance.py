@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from analyze.errors import MissingData
 from analyze.findings.joint_saving import jointly_replayed
-from analyze.findings.model import Detector, Finding, Remedy
-from analyze.findings.saving import digits, ms_text
-from analyze.findings.shared_device import SHARED_CAVEAT, SHARED_CERTAINTY, shares_device
-from analyze.replay import Saving
+from analyze.findings.model import Detector, Finding, Remedy, Severity
+from analyze.findings.saving import MIN_STEP_SHARE, digits, ms_text
+from analyze.findings.shared_device import shares_device
 from analyze.scalars import number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from analyze.replay import Replay
-    from analyze.replay.joint_replay import JointReplay
+    from analyze.replay.joint import JointReplay
 
 DETECTOR = Detector(
     id="rank-imbalance",
@@ -71,23 +73,48 @@ def detect(
         return []
     step_sure = always.is_empty() or always["noise_ns"][0] is not None
     saving = joint_replay.saving(joint_replay.balanced("compute_ns"))
-    shared = always.height > 0 and shares_device(int(always["rank"][0]), rank_states)
-    return jointly_replayed(
-        DETECTOR.id,
-        joint_replay,
-        Saving(saving.ns, 0.0, saving.high_ns) if shared else saving,
-        replay=replay,
-        certainty=SHARED_CERTAINTY if shared else 0.9 if step_sure else 0.7,
-        message=_turns(rank_steps) if always.is_empty() else _always(always, rank_steps, rank_pace),
-        rank=None if always.is_empty() else int(always["rank"][0]),
-        location="every rank in turn" if always.is_empty() else f"rank {always['rank'][0]}",
-        evidence=rank_steps.select("step", "rank", "own_ns", "compute_ns", "blocked_ns", "behind_ns").head(200),
-        thresholds={
+    fields: dict[str, Any] = {
+        "rank": None if always.is_empty() else int(always["rank"][0]),
+        "location": "every rank in turn" if always.is_empty() else f"rank {always['rank'][0]}",
+        "evidence": rank_steps.select("step", "rank", "own_ns", "compute_ns", "blocked_ns", "behind_ns").head(200),
+        "thresholds": {
             "turns_step_share": TURNS_STEP_SHARE,
             "slow_clock_ratio": SLOW_CLOCK_RATIO,
             "more_work_ratio": MORE_WORK_RATIO,
         },
-        caveat=SHARED_CAVEAT if shared else None,
+    }
+    shared = always.height > 0 and shares_device(int(always["rank"][0]), rank_states)
+    if shared and saving.ns < MIN_STEP_SHARE * joint_replay.step_ns:
+        return [_for_nothing(always, joint_replay, rank_pace, fields)]
+    return jointly_replayed(
+        DETECTOR.id,
+        joint_replay,
+        saving,
+        replay=replay,
+        certainty=0.9 if step_sure else 0.7,
+        message=_turns(rank_steps) if always.is_empty() else _always(always, rank_steps, rank_pace),
+        **fields,
+    )
+
+
+def _for_nothing(
+    always: pl.DataFrame, joint_replay: JointReplay, rank_pace: pl.DataFrame | None, fields: Mapping[str, Any]
+) -> Finding:
+    """A note: a device that ranks share has as much to do however the work is spread over them."""
+    rank = int(always["rank"][0])
+    work = joint_replay.device_work_ns().mean(axis=1)
+    place = joint_replay.ranks.index(rank)
+    return Finding(
+        detector=DETECTOR.id,
+        kind="note",
+        message=(
+            f"Rank {rank}'s kernels take {ms_text(work[place])} ms a step by themselves where the others' take "
+            f"{ms_text(np.median(np.delete(work, place)))}{_why(rank, rank_pace)}; but it shares its GPU with another rank, "
+            "which has as much to do however the work is spread: evening it out would give back nothing."
+        ),
+        confidence=0.9,
+        severity=Severity.LOW,
+        **fields,
     )
 
 

@@ -15,7 +15,7 @@ from analyze.scalars import number
 
 if TYPE_CHECKING:
     from analyze.replay import Replay
-    from analyze.replay.joint_replay import JointReplay
+    from analyze.replay.joint import JointReplay
     from analyze.schema import TraceInfo
 
 DETECTOR = Detector(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from analyze.findings.joint_saving import jointly_replayed
@@ -15,7 +16,7 @@ from analyze.replay import Saving
 
 if TYPE_CHECKING:
     from analyze.replay import Replay
-    from analyze.replay.joint_replay import JointReplay
+    from analyze.replay.joint import Change, JointReplay
 
 DETECTOR = Detector(
     id="straggler-rank",
@@ -79,7 +80,8 @@ def detect(
     found = []
     for cause in late["cause"].unique(maintain_order=True):
         mine = late.filter(pl.col("cause") == cause)
-        change = np.sum([joint_replay.as_others(rank, f"{cause}_ns") for rank in mine["rank"]], axis=0)
+        each = [joint_replay.as_others(rank, f"{cause}_ns") for rank in mine["rank"]]
+        change = reduce(operator.add, each)
         found += jointly_replayed(
             DETECTOR.id,
             joint_replay,
@@ -124,7 +126,7 @@ def _perhaps(lateness: pl.DataFrame, joint_replay: JointReplay) -> list[Finding]
     ]
 
 
-def _saving(joint_replay: JointReplay, change: np.ndarray, rank: int) -> Saving:
+def _saving(joint_replay: JointReplay, change: Change, rank: int) -> Saving:
     """Between what ranks show while they wait, and what they would do if nobody waited: on the host these differ."""
     cold = joint_replay.saving(change)
     warm = joint_replay.saving(change + joint_replay.as_warm_as(rank))

@@ -54,19 +54,22 @@ def detect(
     op_roots: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     op_sources: pl.DataFrame | None = None,
+    collectives: pl.DataFrame | None = None,
 ) -> list[Finding]:
-    """One finding for all waits of the window that are neither large copies nor the allocator's."""
+    """One finding for all waits of the window that are neither large copies, nor the allocator's, nor a host collective's."""
     reads = pl.DataFrame(schema={"op_id": pl.Int64})
     window = launches.filter(pl.col("id").is_in(replay.program.call_id.tolist()))
     waits = window.filter(pl.col("blocking").cast(pl.String).is_in(["stream", "device", "event"]))
     if copies is not None:
-        host = copies.filter(pl.col("direction").is_in(["host-to-device", "device-to-host"]))
+        own = copies.filter(~pl.col("for_exchange").fill_null(value=False))
+        host = own.filter(pl.col("direction").is_in(["host-to-device", "device-to-host"]))
         reads = host.filter((pl.col("direction") == "device-to-host") & (pl.col("bytes") <= MAX_READ_BYTES))
         # a wait inside an operator that copies more belongs to that copy
         larger = host.join(reads, on="id", how="anti")["op_id"].drop_nulls().unique()
         waits = waits.filter(pl.col("op_id").is_null() | ~pl.col("op_id").is_in(larger.to_list()))
         reading = window.join(reads.select(id="launch_id"), on="id", how="semi")
         waits = pl.concat([waits, reading]).unique("id", maintain_order=True)
+    waits = waits if collectives is None else _outside_collectives(waits, collectives)
     if waits.is_empty():
         return []
     waiting = without_waits(waits["id"].to_numpy(), cost_ns=CALL_NS)
@@ -97,3 +100,13 @@ def detect(
         ),
         thresholds={"max_read_bytes": MAX_READ_BYTES},
     )
+
+
+def _outside_collectives(waits: pl.DataFrame, collectives: pl.DataFrame) -> pl.DataFrame:
+    """Without what threads that exchange gradients over the host wait for: they have nothing to send before."""
+    lanes = [pl.col(name).cast(pl.String).alias(f"_{name}") for name in ("process", "thread")]
+    on_host = collectives.filter(pl.col("device").is_null()).sort("start_ns")
+    spans = on_host.select(*lanes, "start_ns", _until=pl.col("start_ns") + pl.col("dur_ns"))
+    placed = waits.with_columns(lanes).sort("start_ns")
+    placed = placed.join_asof(spans, on="start_ns", by=["_process", "_thread"], check_sortedness=False)
+    return placed.filter((pl.col("start_ns") >= pl.col("_until")).fill_null(value=True)).select(waits.columns)

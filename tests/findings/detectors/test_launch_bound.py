@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from analyze.analyses.collective_calls import COLUMNS as CALLS
+from tests.builders import frame
 from tests.findings.recorded import findings, one
 from tests.timeline import US, Timeline
 
@@ -105,3 +107,13 @@ def test_silent_where_a_graph_is_launched_already() -> None:
                 line.events["device_events"].append(row | {"start_ns": round((start + 61 * number) * US)})
             line.free[7] = start + 61 * 49
     assert findings(line.workspace(), ID) == ()
+
+
+def test_waiting_for_an_exchange_over_the_host_is_not_launching() -> None:
+    """Captured, the device needs 50 x 20.8; with the 2,500 before the launches left, as ranks exchange gradients then, the host 2,530."""
+    line = training(kernel_us=20, extra_us=2_500)
+    step_ns = round(line.now / 4 * US)
+    calls = [{"start_ns": step * step_ns, "dur_ns": 2_500 * US, "blocked_ns": 2_500 * US} for step in range(4)]
+    alone = one(line.workspace(), ID)
+    exchanging = one(line.workspace(collective_calls=frame(CALLS, *calls)), ID)
+    assert alone.step_saving_ns - exchanging.step_saving_ns == pytest.approx((2_530 - 1_040) * US, rel=0.03)

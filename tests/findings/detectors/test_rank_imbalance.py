@@ -34,10 +34,6 @@ def _shapes(*flops):
     return {"kernel_pace": _pace(*[(10.0, 80.0)] * len(flops)), "shaped_work": frame((*WORK, RANK), *rows)}
 
 
-def _devices(*uuids):
-    return frame((*STATE, RANK), *({"rank": rank, "device_uuid": uuid} for rank, uuid in enumerate(uuids)))
-
-
 #: half again the work, in steps that another process disturbs too much for times alone to tell
 DISTURBED = [{"compute": compute, "host": 100.0} for compute in (850.0, 1_700.0, 900.0, 1_900.0, 1_000.0)]
 
@@ -78,19 +74,23 @@ def test_shapes_of_one_step_say_nothing_about_ranks_that_take_turns():
     assert findings(training(turns, more=_shapes(150.0, 100.0, 100.0)), "rank-imbalance") == ()
 
 
-def test_ranks_that_share_a_device_may_gain_nothing():
-    parts = {0: [USUAL] * 5, 1: [MORE] * 5}
-    (finding,) = findings(training(parts, more={"rank_state": _devices("GPU-a", "GPU-a")}), "rank-imbalance")
-    assert (finding.rank, finding.step_saving_low_ns) == (1, 0.0)
-    assert "shares its device" in (finding.caveat or "")
-    assert finding.confidence < 0.6
+#: the same times on one device: 400 µs of kernels by themselves, and 600
+SHARING = {0: [{"compute": 800.0}] * 5, 1: [{"compute": 1_000.0}] * 5}
+
+
+def test_ranks_that_share_a_device_gain_nothing():
+    together = training(SHARING, devices={0: "GPU-a", 1: "GPU-a"}, more=_shapes(100.0, 150.0))
+    (note,) = findings(together, "rank-imbalance")
+    assert (note.kind, note.rank, note.step_saving_ns) == ("note", 1, None)
+    assert "kernels take 0.56 ms a step by themselves where the others' take 0.36, with 1.5 times the work" in note.message
+    assert "evening it out would give back nothing" in note.message
 
 
 def test_ranks_with_devices_of_their_own_gain_what_is_said():
-    parts = {0: [USUAL] * 5, 1: [MORE] * 5}
-    (finding,) = findings(training(parts, more={"rank_state": _devices("GPU-a", "GPU-b")}), "rank-imbalance")
-    assert finding.caveat is None
-    assert finding.step_saving_low_ns > 0.0
+    together = training(SHARING, devices={0: "GPU-a", 1: "GPU-b"}, more=_shapes(100.0, 150.0))
+    (finding,) = findings(together, "rank-imbalance")
+    # 1010 now, 910 when each computes 900
+    assert (finding.kind, finding.step_saving_ns) == ("saving", pytest.approx(100_000))
 
 
 def test_ranks_that_take_turns_are_found_on_devices():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
+from tests.builders import table
 from tests.findings.recorded import findings, one
 from tests.timeline import US, Timeline
 
@@ -133,3 +135,21 @@ def test_silent_about_other_threads() -> None:
     row = line.events["runtime_events"][-1]
     row |= {"thread": "9", "start_ns": 100, "dur_ns": 3_000 * US}
     assert findings(line.workspace(), ID) == ()
+
+
+def test_what_a_thread_that_exchanges_gradients_waits_for_is_not_counted() -> None:
+    workspace = reading().workspace()
+    waits = workspace.frame("launches").filter(pl.col("blocking").cast(pl.String).is_in(["stream", "copy"]))
+    calls = [
+        {
+            "kind": "all-reduce",
+            "process": row["process"],
+            "thread": row["thread"],
+            "start_ns": row["start_ns"] - 1,
+            "dur_ns": 10 * US,
+        }
+        for row in waits.to_dicts()
+    ]
+    assert findings(reading().workspace(collectives=table("collectives", *calls)), ID) == ()
+    elsewhere = [call | {"thread": "another"} for call in calls]
+    assert one(reading().workspace(collectives=table("collectives", *elsewhere)), ID)
