@@ -72,7 +72,7 @@ def diagnose(
     return Report(
         source=", ".join(given),
         summary=summary,
-        verdict=verdict(summary, findings, {o.detector.id: o.detector for o in outcomes}),
+        verdict=verdict(summary, findings, {o.detector.id: o.detector for o in outcomes}, notes),
         findings=findings,
         notes=notes,
         outcomes=outcomes,

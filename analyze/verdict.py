@@ -1,9 +1,10 @@
-"""One sentence: what limits the step, and what the step would take after the fixes."""
+"""One sentence: what limits the step, and what the step would take after the fixes; a grave note is named beside it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analyze.findings.model import Severity
 from analyze.findings.saving import ms_text
 
 if TYPE_CHECKING:
@@ -15,8 +16,16 @@ if TYPE_CHECKING:
 BUSY_ENOUGH = 0.9
 
 
-def verdict(summary: Summary, findings: Sequence[Finding], detectors: Mapping[str, Detector]) -> str:
+def verdict(
+    summary: Summary, findings: Sequence[Finding], detectors: Mapping[str, Detector], notes: Sequence[Finding] = ()
+) -> str:
     """The verdict; 'nothing worth fixing' is one like any other, and unknown is said."""
+    grave = [detectors[note.detector].title for note in notes if note.severity is Severity.HIGH]
+    also = f" Also: {'; '.join(dict.fromkeys(grave))}." if grave else ""
+    return _of_findings(summary, findings, detectors) + also
+
+
+def _of_findings(summary: Summary, findings: Sequence[Finding], detectors: Mapping[str, Detector]) -> str:
     if summary.step_time is None:
         return "No steps were found in this trace, so no step time to explain. Tables of the whole trace can be exported."
     step_ns = summary.step_time.mean_ns

@@ -41,6 +41,10 @@ else:
     st.subheader("All ranks on one clock")
     numbers = arrivals["step"].unique().sort().to_list()
     step = st.selectbox("Step", numbers, index=len(numbers) // 2, key=f"ranks_step_{it.source.key}", width=240)
+    line(
+        "Collectives from arrival to end: pale where the rank worked meanwhile, else waiting for ranks, then transfer.",
+        faint=True,
+    )
     figure = together(arrivals, step)
     if figure is not None:
         st.plotly_chart(figure, width="stretch", config=CONFIG, key="together")

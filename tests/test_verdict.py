@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from analyze.findings.model import Finding
+from analyze.findings.model import Finding, Severity
 from analyze.verdict import verdict
 from tests.reports import LAUNCH_BOUND, MS, PAGEABLE_COPY, STEP, SUMMARY
 
@@ -55,3 +55,10 @@ def test_nothing_without_a_device() -> None:
 
 def test_without_steps_there_is_nothing_to_explain() -> None:
     assert verdict(replace(KNOWN, step_time=None), [], DETECTORS).startswith("No steps were found in this trace")
+
+
+def test_grave_notes_are_named_as_well() -> None:
+    notes = [Finding(detector="launch-bound", kind="note", message="m", confidence=0.9, severity=each) for each in Severity]
+    said = verdict(KNOWN, [COPY], DETECTORS, notes)
+    assert said.endswith("of 100 ms a step (30%). Also: The device waits for launches.")
+    assert "Also" not in verdict(KNOWN, [COPY], DETECTORS, notes[1:])

@@ -76,10 +76,23 @@ def test_of_many_collectives_the_most_uneven_are_drawn():
 
 
 def test_one_step_of_all_ranks_on_one_clock():
-    wait, transfer = together(SLOW.frame("collective_arrivals"), 1)["data"]
+    hidden, wait, transfer = together(SLOW.frame("collective_arrivals"), 1)["data"]
     lanes = dict(zip(wait["y"], zip(wait["base"], wait["x"], transfer["base"], strict=True), strict=True))
     assert lanes["rank 4"] == pytest.approx((0.3, 0.0, 0.3))
     assert lanes["rank 0"] == pytest.approx((0.0, 0.3, 0.3))
+    assert hidden["x"] == [0.0] * len(lanes)
+
+
+def test_what_is_hidden_behind_work_is_no_waiting():
+    arrivals = SLOW.frame("collective_arrivals").with_columns(
+        blocked_ns=pl.col("dur_ns") // 2, blocked_wait_ns=(pl.col("dur_ns") // 2 - pl.col("transfer_ns")).clip(0)
+    )
+    hidden, wait, transfer = together(arrivals, 1)["data"]
+    for number in range(len(hidden["y"])):
+        # one after the other, from the arrival to the end
+        assert hidden["base"][number] + hidden["x"][number] == pytest.approx(wait["base"][number])
+        assert wait["base"][number] + wait["x"][number] == pytest.approx(transfer["base"][number])
+        assert hidden["x"][number] == pytest.approx(wait["x"][number] + transfer["x"][number])
 
 
 def test_a_step_without_collectives_has_nothing_to_draw():

@@ -22,6 +22,7 @@ COLUMNS = (
     Column("wait_ns", pl.Int64, "ns", "wait for the last rank: what the duration exceeds the shortest one by"),
     Column("transfer_ns", pl.Int64, "ns", "shortest duration of all ranks: the last one waits for nobody"),
     Column("exposed_wait_ns", pl.Int64, "ns", "part of the wait in which this rank did nothing else"),
+    Column("blocked_ns", pl.Int64, "ns", "end of the call that held this rank up: waiting first, then transfer"),
     Column("blocked_wait_ns", pl.Int64, "ns", "part of the wait that held this rank up, once where collectives overlap"),
     Column("last", pl.Boolean, "", "whether this rank came last"),
     Column("profiler_start", pl.Boolean, "", "ranks began to record at different times; this wait says nothing about them"),

@@ -91,8 +91,8 @@ def detect(
         cautious=edits[1],
         host_side=True,
         message=(
-            f"{launches_per_step:,.0f} launches a step of {digits(mean_kernel_us)} µs each on average come slower than the "
-            "GPU runs them; captured or compiled they would give back {saving}."
+            f"{launches_per_step:,.0f} launches a step, of {digits(mean_kernel_us)} µs on the GPU on average, come later than it "
+            "could run them; captured or compiled they would give back {saving}."
         ),
         location=costliest_place(waiting.select("op_id", cost_ns="launch_ns"), cpu_ops, op_sources, of="the idle time"),
         evidence=with_places(waiting.head(50), cpu_ops, op_sources),

@@ -21,6 +21,8 @@ COLLECTIVES = 400
 SCALE_PX, MOST_TICKS = 104, 20
 #: slow is warm, as everywhere else
 HEAT = [[0.0, "#3b7dd8"], [0.5, "#e7e2d3"], [1.0, "#d1495b"]]
+#: of a transfer that costs nothing; calls that overlap show through one another
+HIDDEN = "#8a63d244"
 OWN, TRANSFER, WAIT = PARTS["compute"], PARTS["exposed_communication"], PARTS["idle_input_wait"]
 
 
@@ -73,21 +75,32 @@ def split_bars(rank_steps: pl.DataFrame, collective_arrivals: pl.DataFrame | Non
 
 
 def together(collective_arrivals: pl.DataFrame, step: int) -> Figure | None:
-    """One step of all ranks on one clock: every collective as waiting, then transfer; None where the step has none."""
+    """One step of all ranks on one clock; None where it has no collective.
+
+    The end of a collective that held its rank up is waiting, then transfer; what was hidden behind the rank's own work is pale.
+    """
     mine = collective_arrivals.filter(pl.col("step") == step).sort("start_ns")
     if mine.is_empty():
         return None
     begin = pl.col("start_ns") - mine["start_ns"].min()
+    blocked_from = begin + pl.col("dur_ns") - pl.col("blocked_ns")
     spans = mine.select(
-        "rank", "kind", "wait_ns", "transfer_ns", wait_from=begin / 1e6, transfer_from=(begin + pl.col("wait_ns")) / 1e6
+        "rank",
+        "kind",
+        hidden_from=begin / 1e6,
+        hidden=(pl.col("dur_ns") - pl.col("blocked_ns")) / 1e6,
+        wait_from=blocked_from / 1e6,
+        wait=pl.col("blocked_wait_ns") / 1e6,
+        transfer_from=(blocked_from + pl.col("blocked_wait_ns")) / 1e6,
+        transfer=(pl.col("blocked_ns") - pl.col("blocked_wait_ns")) / 1e6,
     )
-    parts = (("wait_ns", "wait_from", "waiting for ranks", WAIT), ("transfer_ns", "transfer_from", "transfer", TRANSFER))
+    parts = (("hidden", "hidden behind work", HIDDEN), ("wait", "waiting for ranks", WAIT), ("transfer", "transfer", TRANSFER))
     data = [
-        {"type": "bar", "orientation": "h", "y": _lanes(spans["rank"]), "base": spans[base].to_list(),
-         "x": (spans[length] / 1e6).to_list(), "name": title, "marker": {"color": colour, "line": {"width": 0}},
+        {"type": "bar", "orientation": "h", "y": _lanes(spans["rank"]), "base": spans[f"{name}_from"].to_list(),
+         "x": spans[name].to_list(), "name": title, "marker": {"color": colour, "line": {"width": 0}},
          "customdata": [text(kind) for kind in spans["kind"]],
          "hovertemplate": "%{customdata}<br>%{x:.3f} ms from %{base:.3f} ms<extra>" + title + "</extra>"}
-        for length, base, title, colour in parts
+        for name, title, colour in parts
     ]  # fmt: skip
     layout = _layout(_lanes(spans["rank"].unique().sort()), "ms since the step's first collective began")
     return {"data": data, "layout": layout | {"barmode": "overlay", "showlegend": True, "legend": _LEGEND}}
