@@ -6,10 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shell.sidebar import sidebar
+from views.shell.sidebar import sidebar
 
 # Files of ours: an icon by name would be fetched from elsewhere.
-IMAGES = Path(__file__).parent / "pages" / "shell"
+IMAGES = Path(__file__).parent / "views" / "shell"
 PAGES = (
     ("overview", "Overview", ":material/speed:"),
     ("findings", "Findings", ":material/search:"),
@@ -25,11 +25,7 @@ PAGES = (
 
 st.set_page_config(page_title="stepscope", page_icon=str(IMAGES / "icon.svg"), layout="wide")
 st.logo(str(IMAGES / "logo.svg"), size="large")
-# Addresses differ from file names, or a server whose first visitor comes to a page directly would run that file alone.
-pages = [
-    st.Page(f"pages/{file}.py", title=title, icon=icon, url_path=f"view-{file}", default=file == "overview")
-    for file, title, icon in PAGES
-]
+pages = [st.Page(f"views/{file}.py", title=title, icon=icon, default=file == "overview") for file, title, icon in PAGES]
 page = st.navigation(pages)
 sidebar()
 page.run()

@@ -181,7 +181,7 @@ def _app_file() -> Path:
     """`app.py` of an installed package, else of the checkout this file lies in."""
     beside = Path(__file__).resolve().parent.parent
     for file in (beside / "stepscope_app" / "app.py", beside / "app.py"):
-        if file.is_file() and (file.parent / "pages").is_dir():
+        if file.is_file() and (file.parent / "views").is_dir():
             return file
     raise InputError("app.py is not installed with this package; run `streamlit run app.py` in a checkout")
 

@@ -381,7 +381,7 @@ def test_collect_hands_every_argument_to_the_recorder(monkeypatch: pytest.Monkey
 
 def test_app_starts_streamlit_for_this_machine_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "app.py").touch()
-    (tmp_path / "pages").mkdir()
+    (tmp_path / "views").mkdir()
     (tmp_path / "analyze").mkdir()
     monkeypatch.setattr(commands, "__file__", str(tmp_path / "analyze" / "commands.py"))
     started: list[list[str]] = []
@@ -391,7 +391,7 @@ def test_app_starts_streamlit_for_this_machine_only(monkeypatch: pytest.MonkeyPa
         [sys.executable, "-m", "streamlit", "run", str(tmp_path / "app.py"), "--server.address", "localhost", "--server.port", "8600"]
     ]  # fmt: skip
     installed = tmp_path / "stepscope_app"
-    (installed / "pages").mkdir(parents=True)
+    (installed / "views").mkdir(parents=True)
     (installed / "app.py").touch()
     assert cli.main(["app"]) == 0
     assert started[1][4] == str(installed / "app.py")

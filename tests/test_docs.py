@@ -56,7 +56,7 @@ def test_links_lead_somewhere(document: str) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_files_that_are_named_exist(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:analyze|collect|pages|tests|benchmarks|sample_traces)/[\w./]+)`", text))
+    named = set(re.findall(r"`((?:analyze|collect|views|tests|benchmarks|sample_traces)/[\w./]+)`", text))
     assert {name for name in named if not (ROOT / name).exists()} == set()
 
 

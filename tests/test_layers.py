@@ -79,8 +79,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "analyze.cli": ("analyze", *(f"analyze.{name}" for name in ("errors", "options", "commands", "terminal"))),
     "analyze.__main__": ("analyze.cli",),
-    "pages": ("analyze", "analyze.errors", "analyze.engine", MODEL, "analyze.report", "analyze.study"),
-    "app": ("pages",),
+    "views": ("analyze", "analyze.errors", "analyze.engine", MODEL, "analyze.report", "analyze.study"),
+    "app": ("views",),
     "collect": (),
 }
 #: files of these packages know nothing of one another; a name with an underscore is a part that several share
@@ -135,7 +135,7 @@ def _may(importer: str, imported: str) -> bool:
 
 
 def _source_files() -> dict[str, Path]:
-    files = [ROOT / "app.py", *(file for folder in ("analyze", "collect", "pages") for file in (ROOT / folder).rglob("*.py"))]
+    files = [ROOT / "app.py", *(file for folder in ("analyze", "collect", "views") for file in (ROOT / folder).rglob("*.py"))]
     named = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in files}
     return dict(sorted(named.items()))
 
@@ -145,7 +145,7 @@ FILES = _source_files()
 
 @pytest.mark.parametrize("module", FILES)
 def test_imports_stay_within_what_its_layer_may_know(module: str) -> None:
-    ours = {name for name in _imports(FILES[module]) if name.split(".")[0] in {"analyze", "collect", "pages", "app"}}
+    ours = {name for name in _imports(FILES[module]) if name.split(".")[0] in {"analyze", "collect", "views", "app"}}
     assert {name for name in ours if not _may(module, name)} == set()
 
 
@@ -160,7 +160,7 @@ def test_imports_stay_within_what_its_layer_may_know(module: str) -> None:
         ("analyze.replay.replay", "analyze.findings.model"),
         ("collect.recorder", "analyze"),
         ("analyze.ingest.run_files", "collect.run_directory"),
-        ("pages.overview", "analyze.diagnosis"),
+        ("views.overview", "analyze.diagnosis"),
         ("app", "analyze"),
     ],
 )

@@ -45,14 +45,14 @@ def test_the_wheel_holds_every_source_file(wheel: zipfile.ZipFile) -> None:
 
 
 def test_the_wheel_holds_the_app(wheel: zipfile.ZipFile) -> None:
-    pages = {f"stepscope_app/{file.relative_to(ROOT)}" for file in (ROOT / "pages").rglob("*.py")}
+    pages = {f"stepscope_app/{file.relative_to(ROOT)}" for file in (ROOT / "views").rglob("*.py")}
     assert {"stepscope_app/app.py", "stepscope_app/.streamlit/config.toml", *pages} <= set(wheel.namelist())
 
 
 def test_the_wheel_holds_templates_and_icons(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     assert {str(file.relative_to(ROOT)) for file in (ROOT / "analyze/report/templates").iterdir() if file.is_file()} <= names
-    assert {f"stepscope_app/{file.relative_to(ROOT)}" for file in (ROOT / "pages").rglob("*.svg")} <= names
+    assert {f"stepscope_app/{file.relative_to(ROOT)}" for file in (ROOT / "views").rglob("*.svg")} <= names
 
 
 def test_the_wheel_holds_the_examples(wheel: zipfile.ZipFile) -> None:
@@ -77,7 +77,7 @@ def _third_party(folder: str) -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module.split(".")[0])
     # typing_extensions is named for type checkers alone
-    return found - set(sys.stdlib_module_names) - {"analyze", "collect", "pages", "typing_extensions"}
+    return found - set(sys.stdlib_module_names) - {"analyze", "collect", "views", "typing_extensions"}
 
 
 def _required(*extras: str) -> set[str]:
@@ -86,7 +86,7 @@ def _required(*extras: str) -> set[str]:
     return {text.split(">")[0].split("=")[0].split("<")[0].strip().lower() for text in texts}
 
 
-@pytest.mark.parametrize(("folder", "extras"), [("analyze", ("hta", "cluster")), ("collect", ("train",)), ("pages", ("app",))])
+@pytest.mark.parametrize(("folder", "extras"), [("analyze", ("hta", "cluster")), ("collect", ("train",)), ("views", ("app",))])
 def test_what_is_imported_is_declared(folder: str, extras: tuple[str, ...]) -> None:
     needed = {DISTRIBUTION.get(name, name).lower() for name in _third_party(folder)}
     assert needed - _required(*extras) == set()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shell import session
-from pages.shell.source import Source
 from tests.app.fakes import Finished
+from views.shell import session
+from views.shell.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from analyze.findings.model import Report
 
 APP = Path(__file__).parents[2] / "app.py"
-OVERVIEW = "pages/overview.py"
+OVERVIEW = "views/overview.py"
 PAGES = ("overview", "findings", "timeline", "ranks", "telemetry", "tables", "data_quality", "catalogue", "open")
 
 
@@ -33,7 +33,7 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
             monkeypatch.setattr(session, "diagnosis", lambda *_: finished)
             at.session_state[session.SOURCE] = Source(**{"key": "k", "paths": ("/runs/one",), "title": "one", **source})
         at.run()
-        return at if page == "overview" else at.switch_page(f"pages/{page}.py").run()
+        return at if page == "overview" else at.switch_page(f"views/{page}.py").run()
 
     return run
 

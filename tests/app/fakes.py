@@ -16,7 +16,7 @@ START_NS = 1_764_625_385 * SECOND
 
 
 class Finished:
-    """Looks like pages.shell.diagnosis.Diagnosis when all is done."""
+    """Looks like views.shell.diagnosis.Diagnosis when all is done."""
 
     def __init__(self, report: Report | None, *, state: str = "done", error: str = "") -> None:
         self.report = report

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,18 +46,23 @@ def _free_port() -> int:
         return int(one.getsockname()[1])
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@contextmanager
+def _server(cache: Path) -> Iterator[str]:
     """The server as a user starts it, in the project's folder, so that the project's own configuration holds."""
     port = _free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true", "--server.port", str(port)]
-    cache = tmp_path_factory.mktemp("cache")
     with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"STEPSCOPE_CACHE_DIR": str(cache)}) as server:
         try:
             _wait_for(f"http://localhost:{port}/_stcore/health", server)
             yield f"http://localhost:{port}"
         finally:
             server.terminate()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with _server(tmp_path_factory.mktemp("cache")) as address:
+        yield address
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
@@ -104,6 +110,17 @@ def upload(page: Page, name: str, content: bytes) -> None:
     page.get_by_role("tab", name="Upload").click()
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "application/json", "buffer": content})
     page.get_by_role("button", name="Diagnose 1 file").click()
+
+
+def test_the_first_visitor_may_come_straight_to_a_page(browser: BrowserContext, tmp_path: Path) -> None:
+    """A server that knows no page yet takes the address for what it is, not for the name of a file."""
+    with _server(tmp_path) as address:
+        page = browser.new_page()
+        page.goto(f"{address}/ranks")
+        page.get_by_role("tab", name="Upload").wait_for()
+        assert "not found" not in page.inner_text("body").lower()
+        assert page.url.endswith("/ranks")
+        page.close()
 
 
 def test_an_uploaded_trace_is_diagnosed(page: Page) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from analyze.errors import MissingData, StepscopeError
 from analyze.report.table_rows import Page
-from pages.shell import diagnosis
-from pages.shell.diagnosis import Diagnosis
 from tests.app.traces import trace
+from views.shell import diagnosis
+from views.shell.diagnosis import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyze.errors import InputError
-from pages.shell.source import fingerprint, from_path, recorded_runs
+from views.shell.source import fingerprint, from_path, recorded_runs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pages.shell.studies import study_at
 from tests.app.conftest import words
 from tests.study import whole
 from tests.study.made_up import cell, write_study
+from views.shell.studies import study_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

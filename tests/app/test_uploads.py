@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.shell.source import from_upload
-from pages.shell.uploads import PrivateFolder, stored_name
+from views.shell.source import from_upload
+from views.shell.uploads import PrivateFolder, stored_name
 
 
 class Upload(io.BytesIO):

@@ -10,10 +10,10 @@ import streamlit as st
 
 from analyze.errors import StepscopeError
 from analyze.report.plain_text import shown
-from pages.shell.session import open_source, session
-from pages.shell.sidebar import BASELINE, BASELINE_HELP
-from pages.shell.source import Source, from_path, from_upload, recorded_runs
-from pages.shell.studies import NAME, open_study, recorded_studies, study_at
+from views.shell.session import open_source, session
+from views.shell.sidebar import BASELINE, BASELINE_HELP
+from views.shell.source import Source, from_path, from_upload, recorded_runs
+from views.shell.studies import NAME, open_study, recorded_studies, study_at
 
 APP = Path(__file__).resolve().parents[2]
 OVER_LIMIT = (
@@ -37,7 +37,7 @@ def choose() -> None:
 
 def _open(source: Source) -> None:
     open_source(source)
-    st.switch_page("pages/overview.py")
+    st.switch_page("views/overview.py")
 
 
 def _open_path(text: str, baseline_step_ms: float | None = None) -> None:

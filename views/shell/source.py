@@ -15,7 +15,7 @@ from analyze.report.plain_text import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pages.shell.uploads import Stored
+    from views.shell.uploads import Stored
 
 #: files of a folder that are looked at to tell whether it changed
 FINGERPRINTED_FILES = 10_000

@@ -49,7 +49,7 @@ def serve(requests: queue.Queue[tuple[Any, ...]], answers: Answers) -> None:
     """Diagnose what the first request names, then answer questions about its tables until the process is ended."""
     from analyze import diagnose  # noqa: PLC0415 - imported here so that the parent hears of a failing import
     from analyze.report.table_rows import csv_text, rows  # noqa: PLC0415
-    from pages.shell.portable import portable  # noqa: PLC0415
+    from views.shell.portable import portable  # noqa: PLC0415
 
     _, paths, options = requests.get()
     report = diagnose(*paths, progress=answers.progress, **options)

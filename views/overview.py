@@ -12,12 +12,12 @@ from analyze.report.charts.metrics import overview_metrics
 from analyze.report.charts.step_bar import segments
 from analyze.report.headline import what_ran
 from analyze.report.trust import trust_sentences
-from pages.shell.finding_card import finding_card
-from pages.shell.markup import bullets, line, prose
-from pages.shell.numbers import numbers
-from pages.shell.opened import opened
-from pages.shell.step_bar import step_bar
-from pages.shell.telemetry_chart import telemetry_chart
+from views.shell.finding_card import finding_card
+from views.shell.markup import bullets, line, prose
+from views.shell.numbers import numbers
+from views.shell.opened import opened
+from views.shell.step_bar import step_bar
+from views.shell.telemetry_chart import telemetry_chart
 
 if TYPE_CHECKING:
     from analyze.findings.model import Report

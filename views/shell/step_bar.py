@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analyze.report.charts.colours import text_on
-from pages.shell.markup import safe
+from views.shell.markup import safe
 
 if TYPE_CHECKING:
     from analyze.report.charts.step_bar import Segment

@@ -6,10 +6,10 @@ import polars as pl
 import streamlit as st
 
 from analyze.report.charts.timeline import items, timeline_figure
-from pages.shell.markup import line
-from pages.shell.opened import opened
-from pages.shell.table import show_table
-from pages.shell.telemetry_chart import CONFIG, frame_or_none
+from views.shell.markup import line
+from views.shell.opened import opened
+from views.shell.table import show_table
+from views.shell.telemetry_chart import CONFIG, frame_or_none
 
 LONGEST = 15
 

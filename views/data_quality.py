@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from pages.shell.markup import bullets, line
-from pages.shell.opened import opened
-from pages.shell.table import show_table
+from views.shell.markup import bullets, line
+from views.shell.opened import opened
+from views.shell.table import show_table
 
 it = opened()
 report = it.report

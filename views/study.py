@@ -15,10 +15,10 @@ from analyze.report.study_figures import figures
 from analyze.report.study_text import what_ran
 from analyze.study.model import QUESTIONS
 from analyze.study.published_2023 import CAVEAT, EPOCHS, IMAGES_PER_EPOCH, SOURCE
-from pages.shell.markup import bullets, line
-from pages.shell.studies import OPENED, opened_study, recorded_studies, study_name
-from pages.shell.table import show_table, text_table
-from pages.shell.telemetry_chart import CONFIG
+from views.shell.markup import bullets, line
+from views.shell.studies import OPENED, opened_study, recorded_studies, study_name
+from views.shell.table import show_table, text_table
+from views.shell.telemetry_chart import CONFIG
 
 if TYPE_CHECKING:
     from analyze.report.charts.panels import Figure

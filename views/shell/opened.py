@@ -10,14 +10,14 @@ import polars as pl
 import streamlit as st
 
 from analyze.errors import StepscopeError
-from pages.shell.choose import choose
-from pages.shell.markup import line
-from pages.shell.session import close_source, current_diagnosis, current_source
+from views.shell.choose import choose
+from views.shell.markup import line
+from views.shell.session import close_source, current_diagnosis, current_source
 
 if TYPE_CHECKING:
     from analyze.findings.model import Report
-    from pages.shell.diagnosis import Diagnosis
-    from pages.shell.source import Source
+    from views.shell.diagnosis import Diagnosis
+    from views.shell.source import Source
 
 #: seconds between two looks at a diagnosis under way
 POLL_S = 0.5

@@ -11,8 +11,8 @@ from analyze.report.amounts import counted
 from analyze.report.card import card
 from analyze.report.evidence import evidence_of
 from analyze.report.plain_text import shown
-from pages.shell.markup import line, prose, safe
-from pages.shell.table import show_table
+from views.shell.markup import line, prose, safe
+from views.shell.table import show_table
 
 if TYPE_CHECKING:
     from analyze.findings.model import Finding, Remedy, Report

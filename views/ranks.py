@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from analyze.report.charts.ranks import arrival_heat, devices_of, split_bars, step_heat, together, who_is_slow
-from pages.shell.markup import line
-from pages.shell.opened import opened
-from pages.shell.table import show_table
-from pages.shell.telemetry_chart import CONFIG, frame_or_none
+from views.shell.markup import line
+from views.shell.opened import opened
+from views.shell.table import show_table
+from views.shell.telemetry_chart import CONFIG, frame_or_none
 
 it = opened()
 st.title("Ranks")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analyze.report import example_text
-from pages.shell.markup import coded, safe
+from views.shell.markup import coded, safe
 
 if TYPE_CHECKING:
     from analyze.findings.examples import Example

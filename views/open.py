@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pages.shell.choose import choose
+from views.shell.choose import choose
 
 choose()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analyze.errors import InputError
-from pages.shell.diagnosis import Diagnosis, diagnosis
-from pages.shell.uploads import PrivateFolder
+from views.shell.diagnosis import Diagnosis, diagnosis
+from views.shell.uploads import PrivateFolder
 
 if TYPE_CHECKING:
-    from pages.shell.source import Source
+    from views.shell.source import Source
 
 SOURCE = "source"
 

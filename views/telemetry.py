@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from analyze.report.charts.metrics import sampled
-from pages.shell.opened import opened
-from pages.shell.telemetry_chart import frame_or_none, telemetry_chart
+from views.shell.opened import opened
+from views.shell.telemetry_chart import frame_or_none, telemetry_chart
 
 it = opened()
 st.title("Telemetry")

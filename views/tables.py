@@ -9,9 +9,9 @@ from analyze.engine import table_names
 from analyze.errors import StepscopeError
 from analyze.report.amounts import counted
 from analyze.report.table_rows import Page
-from pages.shell.markup import line
-from pages.shell.opened import opened
-from pages.shell.table import show_table
+from views.shell.markup import line
+from views.shell.opened import opened
+from views.shell.table import show_table
 
 ROWS = 50
 

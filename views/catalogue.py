@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analyze import catalogue, examples
-from pages.shell.detector_text import describes, detector_text
+from views.shell.detector_text import describes, detector_text
 
 detectors, shown_by = catalogue(), examples()
 st.title("Catalogue")

@@ -9,7 +9,7 @@ import polars.selectors as cs
 import streamlit as st
 
 from analyze.report.plain_text import shown
-from pages.shell.markup import safe
+from views.shell.markup import safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,14 +9,14 @@ import streamlit as st
 from analyze.errors import StepscopeError
 from analyze.report.charts.metrics import METRICS, Metric
 from analyze.report.charts.telemetry import device_names, telemetry_figure
-from pages.shell.markup import line
+from views.shell.markup import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import polars as pl
 
-    from pages.shell.opened import Opened
+    from views.shell.opened import Opened
 
 #: what one drags with the mouse is a stretch of time
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}

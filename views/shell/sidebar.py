@@ -9,12 +9,12 @@ import streamlit as st
 
 from analyze.errors import StepscopeError
 from analyze.report.plain_text import shown
-from pages.shell.session import current_diagnosis, current_source, open_source
-from pages.shell.source import from_path
+from views.shell.session import current_diagnosis, current_source, open_source
+from views.shell.source import from_path
 
 if TYPE_CHECKING:
     from analyze.findings.model import Report
-    from pages.shell.source import Source
+    from views.shell.source import Source
 
 BASELINE = "Step time without the profiler, ms"
 BASELINE_HELP = "Where you measured it yourself: it tells what profiling adds, and sharpens every saving."

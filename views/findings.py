@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shell.finding_card import finding_card
-from pages.shell.markup import line, prose
-from pages.shell.opened import opened
+from views.shell.finding_card import finding_card
+from views.shell.markup import line, prose
+from views.shell.opened import opened
 
 it = opened()
 report = it.report

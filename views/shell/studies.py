@@ -8,7 +8,7 @@ import streamlit as st
 
 from analyze.report.plain_text import shown
 from analyze.study import read_study
-from pages.shell.source import typed_path
+from views.shell.source import typed_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ def study_at(text: str) -> Path | None:
 def open_study(folder: Path) -> None:
     """Show this study on its page."""
     st.session_state[OPENED] = folder
-    st.switch_page("pages/study.py")
+    st.switch_page("views/study.py")
 
 
 def study_name(folder: Path) -> str:

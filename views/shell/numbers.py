@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shell.markup import safe
+from views.shell.markup import safe
 
 GRID = "display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:1rem 1.5rem;margin:.3rem 0 .2rem"
 VALUE = "font-size:1.75rem;font-weight:600;line-height:1.25;font-variant-numeric:tabular-nums;white-space:nowrap"
