@@ -5,14 +5,18 @@
 power_cap: products that draw what the card may draw. memory_nearly_full: a buffer that leaves a few gigabytes of the device.
 slow_storage: records read from a file that no cache holds. container_memory: a training that fills its container; run it in a
 control group with a limit of 3 GiB that stands at /sys/fs/cgroup, as in a container. uneven_memory: one rank of two holds more; run
-it through torchrun.
+it through torchrun. other_process, other_process_at_times: somebody else's products on the same card, without a
+pause or a third of the time; the run without them is recorded beside it, in a folder whose name ends in .alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,7 @@ import torch
 from torch import distributed, nn
 from torch.nn import functional
 
+from benchmarks.recorded_ranks import step_ms
 from collect import Recorder
 from collect.machine import memory_limit_bytes
 
@@ -137,6 +142,62 @@ def uneven_memory(out: Path) -> None:
     distributed.destroy_process_group()
 
 
+#: what the other process does until it is ended: products without a pause, or a third of the time
+STEADY = """
+import torch
+left = torch.randn(4096, 4096, device="cuda")
+while True:
+    for _ in range(50):
+        left @ left
+    torch.cuda.synchronize()
+"""
+AT_TIMES = """
+import time, torch
+left = torch.randn(4096, 4096, device="cuda")
+while True:
+    begun = time.perf_counter()
+    for _ in range(5):
+        left @ left
+    torch.cuda.synchronize()
+    time.sleep(2 * (time.perf_counter() - begun))
+"""
+
+
+def other_process(out: Path) -> None:
+    _beside_another(out, STEADY)
+
+
+def other_process_at_times(out: Path) -> None:
+    _beside_another(out, AT_TIMES)
+
+
+def _beside_another(out: Path, theirs: str) -> None:
+    net = nn.Sequential(*(layer for _ in range(8) for layer in (nn.Linear(4096, 4096), nn.GELU()))).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), 0.01)
+    x = torch.randn(8192, 4096, device="cuda")
+
+    def train() -> None:
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = net(x).square().mean()
+        _step(optimizer, loss)
+
+    _record(out.with_name(f"{out.name}.alone"), out.name, train)
+    # not a child of this process, or it would count as the training's own
+    launch = (
+        "import sys; from subprocess import DEVNULL, Popen; "
+        "print(Popen([sys.executable, '-c', sys.argv[1]], stdout=DEVNULL, stderr=DEVNULL, start_new_session=True).pid)"
+    )
+    started = subprocess.run([sys.executable, "-c", launch, theirs], capture_output=True, text=True, check=True)
+    other = psutil.Process(int(started.stdout))
+    try:
+        time.sleep(15)
+        _record(out, out.name, train)
+    finally:
+        other.kill()
+    alone_ms, beside_ms = (step_ms(folder) for folder in (out.with_name(f"{out.name}.alone"), out))
+    print(f"{alone_ms:.2f} ms a step alone, {beside_ms:.2f} beside the other process")
+
+
 def _step(optimizer: torch.optim.Optimizer, loss: Any) -> None:
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
@@ -152,7 +213,8 @@ def _record(out: Path, label: str, step: Any) -> None:
                 break
 
 
-STATES = {state.__name__: state for state in (power_cap, memory_nearly_full, container_memory, slow_storage, uneven_memory)}
+ALL = (power_cap, memory_nearly_full, container_memory, slow_storage, uneven_memory, other_process, other_process_at_times)
+STATES = {state.__name__: state for state in ALL}
 
 
 def main() -> None:

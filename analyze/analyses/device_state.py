@@ -20,6 +20,10 @@ COLUMNS = (
     Column("highest_sm_clock_mhz", pl.Float64, "MHz", "highest clock of the whole run, warm-up included"),
     Column("memory_used_bytes", pl.Int64, "bytes", "highest memory in use, of all processes and the allocator's cache"),
     Column("memory_total_bytes", pl.Int64, "bytes", "memory of the device"),
+    Column("other_processes_count", pl.Int64, "", "most processes on it that are not the run's; null where not known"),
+    Column("other_processes_bytes", pl.Int64, "bytes", "most memory that those held; null likewise"),
+    Column("other_processes_sm_percent", pl.Float64, "%", "mean share of the run in which their kernels ran; null likewise"),
+    Column("other_processes_samples", pl.Int64, "", "samples of that share"),
     Column("thermal_share", pl.Float64, "", "share of samples slowed down by heat; null where reasons were not sampled"),
     Column("power_cap_share", pl.Float64, "", "share of samples slowed down by the power limit; null likewise"),
     Column("power_brake_share", pl.Float64, "", "share of samples slowed down by the server's power supply; null likewise"),
@@ -37,6 +41,9 @@ def device_state(telemetry: pl.DataFrame, step_log: pl.DataFrame) -> pl.DataFram
     whole_run = telemetry.with_columns(pl.col("metric", *DEVICE).cast(pl.String))
     highest = whole_run.group_by(DEVICE).agg(
         highest_sm_clock_mhz=measured("sm_clock_mhz").max(),
+        # others do not care in which phase this run is, and a few steps are too short to tell how much they do
+        other_processes_sm_percent=measured("other_processes_sm_percent").mean(),
+        other_processes_samples=measured("other_processes_sm_percent").count().cast(pl.Int64),
         has_reasons=pl.col("metric").str.starts_with(REASON).any(),
     )
     shares = _shares(samples)
@@ -55,6 +62,8 @@ def device_state(telemetry: pl.DataFrame, step_log: pl.DataFrame) -> pl.DataFram
             sm_clock_mhz=measured("sm_clock_mhz").median(),
             memory_used_bytes=measured("memory_used_bytes").max().cast(pl.Int64),
             memory_total_bytes=measured("memory_total_bytes").max().cast(pl.Int64),
+            other_processes_count=measured("other_processes_count").max().cast(pl.Int64),
+            other_processes_bytes=measured("other_processes_bytes").max().cast(pl.Int64),
         )
         .join(highest, on=DEVICE, how="left")
         .join(shares, on=DEVICE, how="left")

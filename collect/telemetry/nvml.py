@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from collect.telemetry.card_processes import CardProcesses
 from collect.telemetry.visible_devices import Card, visible_uuids
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from collect.telemetry.probe import Sample
 
 _INTERVAL_S = 0.2
-#: asking for PCIe traffic makes the driver count for 20 ms, per direction; the link's own state changes rarely
-_PCIE_EVERY_SAMPLES = 10
+#: asking for PCIe traffic makes the driver count for 20 ms, per direction; the link's own state and processes change rarely
+_EVERY_SAMPLES = {"pcie": 10, "pcie_link": 10, "pcie_link_max": 10, "processes": 2}
 _KIB = 1024
 _MILLI = 1000
 _THROTTLE_REASONS = {
@@ -44,6 +45,7 @@ class NvmlProbe:
         self,
         *,
         all_devices: bool = False,
+        pid: int | None = None,
         interval_s: float = _INTERVAL_S,
         nvml: Any = None,  # noqa: ANN401 - the module, or a stand-in for it
         environ: Mapping[str, str] | None = None,
@@ -53,6 +55,7 @@ class NvmlProbe:
         self._nvml = nvml
         self._environ = os.environ if environ is None else environ
         self._all_devices = all_devices
+        self._pid = pid
         self._handles: dict[str, Any] = {}
         self._devices: list[dict[str, Any]] = []
         self._metrics: dict[str, dict[str, Callable[[Any], Sample]]] = {}
@@ -78,13 +81,13 @@ class NvmlProbe:
 
     def sample(self) -> list[Sample]:
         """Read every supported metric of every card."""
-        with_pcie = self._samples % _PCIE_EVERY_SAMPLES == 0
+        taken = self._samples
         self._samples += 1
         samples = []
         for uuid, handle in self._handles.items():
             line: Sample = {"device_uuid": uuid}
             for name, read in self._metrics[uuid].items():
-                if name.startswith("pcie") and not with_pcie:
+                if taken % _EVERY_SAMPLES.get(name, 1):
                     continue
                 line.update(self._read(read, handle) or {})
             samples.append(line)
@@ -185,7 +188,9 @@ class NvmlProbe:
                 "pcie_link_width_max": nvml.nvmlDeviceGetMaxPcieLinkWidth(handle),
             }
 
+        processes = {} if self._pid is None else {"processes": CardProcesses(nvml, self._pid, self._environ).read}
         return {
+            **processes,
             "utilisation": utilisation,
             "memory": memory,
             "power_w": lambda h: {"power_w": nvml.nvmlDeviceGetPowerUsage(h) / _MILLI},

@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(number, lambda *_: stop.set())
     parent = os.getppid()
     probes: list[Probe] = [
-        NvmlProbe(all_devices=options.all_devices),
+        NvmlProbe(all_devices=options.all_devices, pid=options.pid),
         HostProbe(pid=options.pid),
         RaplProbe(),
     ]

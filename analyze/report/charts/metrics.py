@@ -42,6 +42,7 @@ METRICS = (
     Metric(title="GPU temperature, °C", source="nvml", name="temperature_c", from_zero=False),
     Metric(title="GPU SM clock, MHz", source="nvml", name="sm_clock_mhz", from_zero=False),
     Metric(title="GPU clocks held down by", source="nvml", name="throttle_reasons", members=True, top=1),
+    Metric(title="GPU time of other processes, %", source="nvml", name="other_processes_sm_percent", top=105, usual=False),
     Metric(title="CPU, % of all cores", source="psutil", name="cpu_percent", top=105),
     Metric(title="CPU by core, %", source="psutil", name="cpu_percent_per_core", members=True, top=100),
     Metric(title="Training process CPU, % of one core", source="psutil", name="process_cpu_percent"),

@@ -20,6 +20,10 @@ class FakeNvml:
     broken: set[str] = field(default_factory=set)
     missing_library: bool = False
     count: int = 4
+    #: what computes on a card: (process, memory) and, by process, its share of the time
+    running: tuple[tuple[int, int | None], ...] = ()
+    shares: dict[int, int] = field(default_factory=dict)
+    NVML_ERROR_NOT_FOUND: int = 6
     NVML_CLOCK_SM: int = 1
     NVML_CLOCK_MEM: int = 2
     NVML_TEMPERATURE_GPU: int = 0
@@ -48,6 +52,12 @@ class FakeNvml:
         if not name.startswith("nvml"):
             raise AttributeError(name)
         answers: dict[str, Any] = {
+            "nvmlDeviceGetComputeRunningProcesses": lambda _: [
+                SimpleNamespace(pid=pid, usedGpuMemory=held) for pid, held in self.running
+            ],
+            "nvmlDeviceGetProcessUtilization": lambda _: [
+                SimpleNamespace(pid=pid, smUtil=share) for pid, share in self.shares.items()
+            ],
             "nvmlDeviceGetUUID": lambda n: f"GPU-{n}",
             "nvmlDeviceGetName": lambda _: b"H200",
             "nvmlSystemGetDriverVersion": lambda _: "570.1",
