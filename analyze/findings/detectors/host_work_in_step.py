@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analyze.findings.exchanges import host_exchanges
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import place_of
 from analyze.findings.saving import digits, replayed
-from analyze.intervals import merge, of_frame, subtract
+from analyze.intervals import covered_per_window, merge, of_frame, subtract
 from analyze.replay.edits import RECORDING_NS, without_host_regions
 from analyze.scalars import number, number_or_none
 
@@ -55,9 +56,13 @@ def detect(
     step_time: pl.DataFrame | None = None,
     cpu_ops: pl.DataFrame | None = None,
     op_sources: pl.DataFrame | None = None,
+    collective_calls: pl.DataFrame | None = None,
 ) -> list[Finding]:
     """One finding for all such stretches of the window."""
-    net = pl.col("dur_ns") - pl.col("input_wait_ns") - RECORDING_NS * pl.col("events")
+    exchanging = host_exchanges(collective_calls, replay)
+    bounds = host_stretches["start_ns"], host_stretches["start_ns"] + host_stretches["dur_ns"]
+    exchanged = pl.Series(covered_per_window(exchanging, *(edge.to_numpy() for edge in bounds)), dtype=pl.Int64)
+    net = pl.col("dur_ns") - pl.col("input_wait_ns") - exchanged - RECORDING_NS * pl.col("events")
     stretches = host_stretches.filter(net >= MIN_STRETCH_NS)
     if stretches.is_empty() or kernels.is_empty():
         return []
@@ -65,7 +70,7 @@ def detect(
     # time around long runs of copies to the host belongs to the checkpoint or the results being read
     reading = copy_runs.filter(pl.col("direction") == "device-to-host", pl.col("bytes") >= MIN_RESULT_BYTES)
     around = reading.select(a=pl.coalesce("before_ns", "start_ns"), b=pl.coalesce("after_ns", pl.lit(replay.program.end_ns)))
-    taken = [merge(around["a"].to_numpy(), around["b"].to_numpy())]
+    taken = [merge(around["a"].to_numpy(), around["b"].to_numpy()), exchanging]
     if input_wait is not None:
         taken.append(of_frame(input_wait))
     if annotations is not None:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analyze.findings.exchanges import host_exchanges
 from analyze.findings.model import Detector, Finding, Remedy
 from analyze.findings.places import costliest_place, with_places
 from analyze.findings.saving import digits, replayed
-from analyze.intervals import merge, of_frame, union
+from analyze.intervals import of_frame, union
 from analyze.replay.edits import as_graph
 from analyze.scalars import number
 
@@ -67,12 +68,10 @@ def detect(
     launches_per_step = program.work_call.size / program.steps
     if launches_per_step < MIN_LAUNCHES_PER_STEP:
         return []
-    elsewhere = merge([], []) if input_wait is None else of_frame(input_wait)
-    if collective_calls is not None:
-        # a host that waits for an exchange over the host launches nothing, and would not be captured
-        on_host = collective_calls.filter(pl.col("stream").is_null(), pl.col("blocked_ns") > 0)
-        held = on_host.select(start_ns=pl.col("start_ns") + pl.col("dur_ns") - pl.col("blocked_ns"), dur_ns="blocked_ns")
-        elsewhere = union(elsewhere, of_frame(held))
+    # a host that waits for an exchange over the host launches nothing, and would not be captured
+    elsewhere = host_exchanges(collective_calls, replay)
+    if input_wait is not None:
+        elsewhere = union(elsewhere, of_frame(input_wait))
     edits = [
         as_graph(
             launch_ns=GRAPH_LAUNCH_NS,

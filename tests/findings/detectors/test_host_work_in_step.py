@@ -6,7 +6,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from tests.builders import table
+from analyze.analyses.collective_calls import COLUMNS as CALLS
+from tests.builders import frame, table
 from tests.findings.recorded import findings, one
 from tests.timeline import US, Timeline
 
@@ -109,3 +110,15 @@ def test_where_only_the_step_log_tells_of_loading_the_stretch_is_that(wait_us: f
         for n in range(3)
     ]
     assert len(findings(training().workspace(step_log=table("step_log", *rows)), ID)) == found
+
+
+def test_waiting_for_an_exchange_over_the_host_is_no_work_of_its_own() -> None:
+    line = training()
+    step_ns = round(line.now / 4 * US)
+    ends = [{"start_ns": step * step_ns, "dur_ns": 9_000 * US, "blocked_ns": 0} for step in range(4)]
+    # it ends within the stretch, though the device was busy meanwhile
+    assert findings(line.workspace(collective_calls=frame(CALLS, *ends)), ID) == ()
+    during = [{"start_ns": step * step_ns, "dur_ns": step_ns, "blocked_ns": 0} for step in range(4)]
+    assert findings(line.workspace(collective_calls=frame(CALLS, *during)), ID) == ()
+    on_device = [call | {"stream": 20} for call in during]
+    assert one(line.workspace(collective_calls=frame(CALLS, *on_device)), ID)
