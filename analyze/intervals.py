@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints: TypeAlias = NDArray[np.int64]
+    Floats: TypeAlias = NDArray[np.float64]
     Spans: TypeAlias = tuple[Ints, Ints]
 
 
@@ -100,6 +101,24 @@ def covered_per_window(spans: Spans, starts: object, ends: object) -> Ints:
         return before[index] - over
 
     return covered_until(np.maximum(finish, begin)) - covered_until(begin)
+
+
+def equal_shares(starts: object, ends: object) -> tuple[Floats, Floats]:
+    """Of each span the length that no other covers, and its share of the rest: every instant divided by how many cover it.
+
+    Both together add up over all spans to the length of their union.
+    """
+    start, end = _as_ints(starts), _as_ints(ends)
+    edges = np.unique(np.concatenate([start, end]))
+    opened = np.searchsorted(np.sort(start), edges[:-1], side="right") - np.searchsorted(np.sort(end), edges[:-1], side="right")
+    length, covering = np.diff(edges), np.maximum(opened, 1)
+
+    def within(part: Floats) -> Floats:
+        until = np.concatenate([[0.0], np.cumsum(part)])
+        found: Floats = until[np.searchsorted(edges, end)] - until[np.searchsorted(edges, start)]
+        return found
+
+    return within(np.where(covering == 1, length, 0.0)), within(np.where(covering > 1, length / covering, 0.0))
 
 
 def busy_ns(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

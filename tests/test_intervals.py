@@ -131,3 +131,13 @@ def test_the_algebra_agrees_with_sets_of_unit_cells(left, right):
     window = np.arange(0, 70, 7)
     expected = [len(cells(left) & set(range(start, start + 9))) for start in window.tolist()]
     assert intervals.covered_per_window(a, window, window + 9).tolist() == expected
+
+
+def test_equal_shares_divide_every_instant_and_add_up_to_the_union():
+    starts, ends = [0, 50, 60, 300], [100, 200, 70, 400]
+    alone, shared = intervals.equal_shares(starts, ends)
+    assert alone.tolist() == [50, 100, 0, 100]
+    # from 50 to 60 two, to 70 three, to 100 two again
+    assert shared.tolist() == pytest.approx([5 + 10 / 3 + 15, 5 + 10 / 3 + 15, 10 / 3, 0])
+    assert (alone + shared).sum() == pytest.approx(intervals.total(intervals.merge(starts, ends)))
+    assert [part.size for part in intervals.equal_shares([], [])] == [0, 0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from analyze.intervals import covered_per_window, merge
+from analyze.intervals import covered_per_window, equal_shares, merge
 from analyze.replay.joint import NO_LANE, NO_ROW, PARTS, JointReplay
 from analyze.replay.turns import Turns, operations
 from analyze.scalars import number
@@ -65,11 +65,13 @@ def joint_replay(
             began, ended = span["start_ns"].to_numpy(), (span["start_ns"] + span["dur_ns"]).to_numpy()
             spans.append((clock(began), clock(ended), span["alone_ns"].to_numpy(), span["shares_ns"].to_numpy()))
             marks.append(_marks(np.flatnonzero(here), match, arrives, resumes, waited))
-    # on the host, a thread that is busy delays what is known to be ready; else the recorded start is all there is
-    queued = rows["stream"].is_not_null() | rows["ready_ns"].is_not_null()
-    lanes = rows.select(pl.struct("rank", "lane").rank("dense").cast(pl.Int64) - 1).to_series()
-    lane = pl.select(pl.when(queued).then(lanes).otherwise(NO_LANE)).to_series().to_numpy()
-    shortest = rows.group_by("match", maintain_order=True).agg(pl.col("dur_ns").min())["dur_ns"]
+    # on the host, transfers at once take turns on one way out, as one after the other; what is not known to be ready earlier
+    # began when it was recorded to
+    requested = rows["stream"].is_null() & rows["ready_ns"].is_not_null()
+    lane_name = pl.select(pl.when(requested).then(pl.lit("host")).otherwise(rows["lane"])).to_series()
+    lanes = rows.select(pl.struct("rank", lane_name.alias("lane")).rank("dense").cast(pl.Int64) - 1).to_series()
+    lane = pl.select(pl.when(rows["stream"].is_not_null() | requested).then(lanes).otherwise(NO_LANE)).to_series().to_numpy()
+    shortest = _transfers(rows.with_columns(requested=requested))
     return JointReplay(
         ranks=tuple(ranks.to_list()),
         steps=tuple(steps.to_list()),
@@ -83,11 +85,28 @@ def joint_replay(
         lane=lane,
         after=_after(index, arrives, resumes, waited),
         first=np.append(np.flatnonzero(np.diff(match, prepend=-1)), rows.height),
-        transfer=shortest.cast(pl.Float64).to_numpy(),
+        transfer=shortest,
         bounds=bounds,
         on_device=rank_states is not None or rows["stream"].null_count() < rows.height,
         turns=None if device_turns is None else _turns(device_turns, ranks, bounds, spans, marks, _queued_behind(match, lane)),
     )
+
+
+def _transfers(rows: pl.DataFrame) -> Floats:
+    """What each collective takes by itself once all are there: its shortest call, less what others took of the host's way out."""
+    times = rows.with_columns(transfer_ns=pl.col("dur_ns").min().over("match"), end_ns=pl.col("start_ns") + pl.col("dur_ns"))
+    shares = []
+    for mine in times.partition_by("rank", maintain_order=True):
+        on_host = mine.filter("requested")
+        end = on_host["end_ns"].to_numpy()
+        start = end - on_host["transfer_ns"].to_numpy()
+        alone, shared = equal_shares(start, end)
+        shares.append(on_host.select("match", share_ns=pl.Series(alone + shared)))
+    least = pl.concat(shares).group_by("match").agg(pl.col("share_ns").min())
+    each = times.group_by("match", maintain_order=True).agg(pl.col("transfer_ns").first().cast(pl.Float64))
+    found = each.join(least, on="match", how="left", maintain_order="left").select(pl.coalesce("share_ns", "transfer_ns"))
+    transfers: Floats = found.to_series().to_numpy()
+    return transfers
 
 
 def _waits_in(rows: pl.DataFrame) -> Ints:

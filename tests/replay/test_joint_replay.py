@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from analyze.engine import Together
 from analyze.replay.joint import Change
-from tests.rank_sets import US, training
+from tests.rank_sets import US, calls, own, training
 
 
 def _joint(parts, **more):
@@ -117,3 +118,45 @@ def test_three_on_one_device_and_one_apart():
     assert joint.step_ns == pytest.approx(910 * US)
     # the fourth has a device of its own, and waits for the others as before
     assert joint.on_own_devices().ns == pytest.approx((900 - 300) * US)
+
+
+def _on_the_host(**second):
+    """Two ranks alike that compute until 500, and exchange over the host from 400 and from 450 until 600."""
+    rows, steps = [], []
+    for rank in (0, 1):
+        first = {"rank": rank, "step": 0, "turn": 0, "stream": None, "lane": "thread 1", "ready_ns": 400 * US}
+        rows += [
+            first | {"start_ns": 400 * US, "dur_ns": 200 * US},
+            first | {"turn": 1, "lane": "thread 2", "ready_ns": 450 * US, "start_ns": 450 * US, "dur_ns": 150 * US,
+                     "blocked_ns": 100 * US} | second,
+        ]  # fmt: skip
+        parts = {"step_ns": 600 * US, "own_ns": 500 * US, "compute_ns": 500 * US, "blocked_ns": 100 * US}
+        steps.append({"rank": rank, "step": 0, "start_ns": 0} | parts)
+    return Together({"collective_calls": calls(*rows), "own_time": own(*steps)}).get("joint_replay")
+
+
+def _half_the_computing(joint):
+    return joint.play(Change(np.full((2, 1), -250.0 * US), np.zeros((2, 1))))
+
+
+def test_transfers_over_the_host_at_once_share_its_way_out():
+    joint = _on_the_host()
+    # 50 alone and 75 of 150 shared; the other 75
+    assert joint.transfer == pytest.approx([125 * US, 75 * US])
+    assert joint.step_ns == pytest.approx(600 * US)
+
+
+def test_what_is_ready_sooner_still_goes_out_one_after_the_other():
+    # ready at 200 and 225: out until 325 and 400, though computing ends at 250
+    assert _half_the_computing(_on_the_host()) == pytest.approx(400 * US)
+
+
+def test_without_requests_transfers_are_as_they_were_recorded():
+    joint = _on_the_host(ready_ns=None)
+    assert joint.transfer == pytest.approx([200 * US, 150 * US])
+
+
+def test_who_waits_for_an_exchange_waits_for_those_asked_for_before_it():
+    # the first had ended when it was waited for; sent out first, it need not have when computing ends sooner
+    joint = _on_the_host(start_ns=590 * US, dur_ns=10 * US, ready_ns=590 * US, blocked_ns=10 * US)
+    assert joint.blocks.all()

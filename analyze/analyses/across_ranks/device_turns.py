@@ -6,17 +6,12 @@ have taken on a device of its own is its time alone plus its shares, less what t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import polars as pl
 
 from analyze.analyses.across_ranks._one_clock import on_one_clock
 from analyze.errors import MissingData
+from analyze.intervals import equal_shares
 from analyze.schema import Column
-
-if TYPE_CHECKING:
-    from analyze.intervals import Ints
 
 COLUMNS = (
     Column("rank", pl.Int64, "", "rank"),
@@ -46,19 +41,5 @@ def _of_device(spans: pl.DataFrame) -> pl.DataFrame:
     """Spans of one rank do not overlap: at any time as many are open as ranks have kernels."""
     start = spans["common_ns"].to_numpy()
     end = start + spans["dur_ns"].to_numpy()
-    edges = np.unique(np.concatenate([start, end]))
-    opened = np.searchsorted(np.sort(start), edges[:-1], side="right") - np.searchsorted(np.sort(end), edges[:-1], side="right")
-    length = np.diff(edges).astype(np.float64)
-
-    def within(weight: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pl.Series:
-        until = np.concatenate([[0.0], np.cumsum(length * weight)])
-        return pl.Series(until[_place(edges, end)] - until[_place(edges, start)])
-
-    ranks = np.maximum(opened, 1)
-    return spans.with_columns(
-        alone_ns=within((ranks == 1).astype(np.float64)), shares_ns=within(np.where(ranks > 1, 1.0 / ranks, 0.0))
-    )
-
-
-def _place(edges: Ints, times: Ints) -> Ints:
-    return np.searchsorted(edges, times)
+    alone, shares = equal_shares(start, end)
+    return spans.with_columns(alone_ns=pl.Series(alone), shares_ns=pl.Series(shares))
