@@ -33,7 +33,10 @@ def record_run(folder: Path, ranks: int, script: str, *arguments: str) -> None:
 def step_ms(folder: Path) -> float:
     """Mean unprofiled step over all ranks."""
     steps = [json.loads(line) for log in folder.glob("steps.*.jsonl") for line in log.read_text().splitlines()]
-    return statistics.fmean(step["dur_ns"] for step in steps if step["phase"] == "baseline") / 1e6
+    unprofiled = [step["dur_ns"] for step in steps if step["phase"] == "baseline"]
+    if not unprofiled:
+        raise SystemExit(f"{folder.name}: no unprofiled step was recorded, so there is nothing to compare with; record it again")
+    return statistics.fmean(unprofiled) / 1e6
 
 
 def reported(folder: Path) -> dict[str, Any]:
