@@ -11,7 +11,7 @@ from analyze.errors import MissingData
 from analyze.findings.cards import card_name
 from analyze.findings.model import Detector, Finding, Remedy, Severity
 from analyze.findings.modelled_saving import modelled_through_replay
-from analyze.findings.saving import digits, modelled, ms_text
+from analyze.findings.saving import modelled, ms_text
 from analyze.replay.edits import with_work_duration
 from analyze.replay.turns import CHANGE_OVER
 from analyze.scalars import number_or_none
@@ -167,6 +167,6 @@ def _what(row: Mapping[str, Any], manifest: dict[str, Any] | None) -> str:
     one = count == 1
     who = "1 other process" if one else f"{count} other processes"
     holding = [] if held is None else [f"{'holds' if one else 'hold'} {held / 1e9:,.1f} GB"]
-    computing = [] if not busy else [f"{'computes' if one else 'compute'} for {digits(busy)}% of the time"]
+    computing = [] if not busy else [f"{'computes' if one else 'compute'} for {busy:.0f}% of the time"]
     does = " and ".join([*computing, *holding]) or f"{'is' if one else 'are'} there"
     return f"On {card_name(row['device_uuid'], manifest)}, {who} {does} while the steps run"

@@ -22,7 +22,7 @@ DETECTOR = Detector(
     id="shared-device",
     title="Several ranks share one GPU",
     meaning=(
-        "A GPU runs the kernels of one process at a time and changes between processes that both have some. Ranks that end up "
+        "Unless MPS is used, a GPU runs one process's kernels at a time and changes between those that have some. Ranks that end up "
         "on one card, as when none of them chooses its own, take as long together as one after the other: every rank adds its "
         "time to the step, and nothing is gained by having several."
     ),
