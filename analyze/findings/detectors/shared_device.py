@@ -22,9 +22,9 @@ DETECTOR = Detector(
     id="shared-device",
     title="Several ranks share one GPU",
     meaning=(
-        "Unless MPS is used, a GPU runs one process's kernels at a time and changes between those that have some. Ranks that end up "
-        "on one card, as when none of them chooses its own, take as long together as one after the other: every rank adds its "
-        "time to the step, and nothing is gained by having several."
+        "Unless MPS is used, a GPU runs one process's kernels at a time and changes between those that have some. Ranks that "
+        "end up on one card, as when none of them chooses its own, take as long together as one after the other: every rank "
+        "adds its time to the step, and nothing is gained by having several."
     ),
     measured=(
         "Ranks whose kernels ran on the card with the same id. While n of them have kernels at once, each is taken to get one "
