@@ -80,6 +80,8 @@ def detect(
     """One finding per card that others compute on, or hold memory of: a saving for the card of this rank, else a note."""
     if device_state["other_processes_count"].null_count() == device_state.height:
         raise MissingData("which processes use the GPU was not sampled, or the driver does not tell")
+    percent = pl.col("other_processes_sm_percent")
+    device_state = device_state.with_columns(pl.when(percent.is_finite()).then(percent))
     held = pl.col("other_processes_bytes") / pl.col("memory_total_bytes")
     busy = pl.col("other_processes_sm_percent") >= MIN_BUSY_PERCENT
     rows = device_state.filter(pl.col("other_processes_count") > 0, busy | (held >= MIN_MEMORY_SHARE))
@@ -104,7 +106,7 @@ def _without_them(
     program = replay.program
     # whoever has kernels gets an equal turn: beside n others that is no less than one in n + 1
     turns = row["other_processes_count"] / (row["other_processes_count"] + 1.0)
-    share = min(row["other_processes_sm_percent"] / 100.0, turns)
+    share = min(max(row["other_processes_sm_percent"] / 100.0, 0.0), turns)
     busy = min(max(float(program.work_dur.sum()) / program.steps / replay.profiled_step_ns, share), 1.0)
     looks = LOOKS_COUNT * max(row["other_processes_samples"] or 1, 1)
     chance = LIKELY_ERRORS_RATIO * math.sqrt(share * (1.0 - share) / looks)

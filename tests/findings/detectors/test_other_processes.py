@@ -141,3 +141,10 @@ def test_unknown_is_said():
         "skipped",
         "which processes use the GPU was not sampled, or the driver does not tell",
     )
+
+
+@pytest.mark.parametrize("percent", [-50.0, 1e300, float("nan")])
+def test_values_that_no_driver_gives_do_no_harm(percent):
+    outcome = _outcome(_card(percent=percent))
+    assert outcome.state in ("found", "clear")
+    assert all(0 <= (finding.step_saving_ns or 0) <= 10 * MS for finding in outcome.findings)
