@@ -10,10 +10,11 @@ import polars as pl
 from analyze import schema
 from analyze.errors import InputError, MissingData
 from analyze.findings.input_paced import input_paced, pace_after_fix_ns
-from analyze.findings.model import Finding, Outcome, RankSummary, Report, Severity, Summary
+from analyze.findings.model import Finding, Outcome, RankSummary, Report, Severity
 from analyze.findings.saving import claim_less
 from analyze.findings.shared_device import SharedDevice, shared_device, within_the_device
 from analyze.ingest import Limits
+from analyze.next_steps import next_steps
 from analyze.ranks import Options, RankResult, StageResult, rank_jobs, rank_results, run
 from analyze.ranks.together import head_of, mixed_quality, together
 from analyze.replay.edits import combine
@@ -88,7 +89,7 @@ def diagnose(
         set_aside=tuple(aside for stage in stages for aside in stage.set_aside),
         info=_info(chosen),
         manifest=chosen.manifest,
-        next_steps=_next_steps(summary, findings, outcomes),
+        next_steps=next_steps(summary, findings, outcomes),
         table=head.workspace.frame,
     )
 
@@ -234,18 +235,3 @@ def _info(chosen: RankResult) -> TraceInfo:
         has_stacks=info.has_stacks or explained.has_stacks,
         has_memory=info.has_memory or explained.has_memory,
     )
-
-
-def _next_steps(summary: Summary, findings: Sequence[Finding], outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    steps = []
-    if findings:
-        steps.append(f"stepscope explain {findings[0].detector}")
-    if summary.step_time is not None and summary.step_time.profiled:
-        steps.append("give the step time measured without the profiler: --baseline-step-ms MS (it sharpens every saving)")
-    lacking = [o.reason or "" for o in outcomes if o.state == "skipped"]
-    if any("shapes" in reason or "stacks" in reason or "memory events" in reason for reason in lacking):
-        steps.append("record with shapes, memory and stacks to check the rest: stepscope collect -- your_script.py")
-    if not findings:
-        table = "kernel_breakdown shows where the device" if summary.device_count else "op_summary shows where the host's"
-        steps.append(f"stepscope export PATH --table {table} time goes")
-    return tuple(steps)

@@ -53,12 +53,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyze.findings.detectors": (*GROUND, "analyze.findings", "analyze.replay"),
     "analyze.engine": ("analyze.errors", "analyze.schema", MODEL),
     "analyze.summary": (*GROUND, MODEL, "analyze.engine"),
+    "analyze.next_steps": (MODEL,),
     "analyze.verdict": (MODEL, "analyze.findings.saving"),
     # one rank at a time, wherever it runs
     "analyze.ranks": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.summary"),
     "analyze.diagnosis": (
         *(*GROUND, MODEL, "analyze.findings.saving", "analyze.findings.input_paced", "analyze.findings.shared_device"),
-        *(f"analyze.{name}" for name in ("engine", "ingest", "ranks", "replay", "summary", "verdict")),
+        *(f"analyze.{name}" for name in ("engine", "ingest", "next_steps", "ranks", "replay", "summary", "verdict")),
     ),
     # the second opinion: asks our analyses directly, over the stretch that the other tool looks at
     "analyze.crosscheck": (*GROUND, "analyze.engine", "analyze.ingest", "analyze.analyses"),

@@ -81,7 +81,13 @@ class JointReplay:
     @cached_property
     def step_ns(self) -> float:
         """Step time of the unedited replay."""
-        return self.play()
+        return self._unedited[CHANGE_OVER[1]]
+
+    @cached_property
+    def _unedited(self) -> dict[float, float]:
+        """Step time by what a shared device may lose in its turns; every saving is held against these."""
+        costs = (CHANGE_OVER[1],) if self.turns is None else CHANGE_OVER
+        return {cost: self.play(change_over=cost) for cost in costs}
 
     @property
     def error_fraction(self) -> float:
@@ -145,19 +151,21 @@ class JointReplay:
 
         On a shared device they are also what it may lose in changing from one rank to the next.
         """
-        costs = (CHANGE_OVER[1],) if self.turns is None else CHANGE_OVER
-        each = [max(self.play(change_over=cost) - self.play(change, transfer, cost), 0.0) for cost in costs]
-        saved = each[len(each) // 2]
-        slack = self.error_fraction * self.step_ns
-        return Saving(saved, max(min(each) * (1 - SPREAD) - slack, 0.0), min(max(each) * (1 + SPREAD) + slack, self.step_ns))
+        return self._given_back([self.play(change, transfer, cost) for cost in self._unedited])
 
     def on_own_devices(self) -> Saving:
         """What a device for every rank would give back; nothing where each has one."""
         if self.turns is None:
             return Saving(0.0, 0.0, 0.0)
         apart = replace(self, turns=self.turns.on_own_devices())
-        each = [max(self.play(change_over=cost) - apart.play(change_over=cost), 0.0) for cost in CHANGE_OVER]
-        return Saving(each[1], min(each) * (1 - SPREAD), min(max(each) * (1 + SPREAD), self.step_ns))
+        return self._given_back([apart.play(change_over=cost) for cost in self._unedited])
+
+    def _given_back(self, after: list[float]) -> Saving:
+        """From the step times after a change, one for each of `_unedited`."""
+        each = [max(before - then, 0.0) for before, then in zip(self._unedited.values(), after, strict=True)]
+        slack = self.error_fraction * self.step_ns
+        low, high = min(each) * (1 - SPREAD) - slack, max(each) * (1 + SPREAD) + slack
+        return Saving(each[len(each) // 2], max(low, 0.0), min(high, self.step_ns))
 
     def device_work_ns(self) -> Floats:
         """What each rank's kernels would take by themselves, ranks x steps: what was recorded, unless ranks take turns."""

@@ -32,8 +32,8 @@ class CardProcesses:
         wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._nvml, self._pid, self._psutil = nvml, pid, psutil
-        #: ranks of one launcher are one training
-        self._launched = int(environ.get("LOCAL_WORLD_SIZE", "1") or 1) > 1
+        #: ranks of one launcher are one training; those that a script starts itself have no LOCAL_WORLD_SIZE
+        self._launched = any(environ.get(name, "1") not in ("", "1") for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
         self._ours: set[int] = set()
         self._known: set[int] = set()
         self._wall_ns = wall_ns

@@ -169,6 +169,6 @@ def _what(row: Mapping[str, Any], manifest: dict[str, Any] | None) -> str:
     one = count == 1
     who = "1 other process" if one else f"{count} other processes"
     holding = [] if held is None else [f"{'holds' if one else 'hold'} {held / 1e9:,.1f} GB"]
-    computing = [] if not busy else [f"{'computes' if one else 'compute'} for {busy:.0f}% of the time"]
+    computing = [] if not busy else [f"{'computes' if one else 'compute'} for {busy:.0f}% of the time by the driver's count"]
     does = " and ".join([*computing, *holding]) or f"{'is' if one else 'are'} there"
     return f"On {card_name(row['device_uuid'], manifest)}, {who} {does} while the steps run"

@@ -48,6 +48,8 @@ def test_ranks_of_one_launcher_are_one_training():
     nvml = FakeNvml(running=((21, 100), (22, 100)), shares={21: 50, 22: 50})
     assert read(nvml) == [1, 100, 50.0]
     assert read(nvml, environ={"LOCAL_WORLD_SIZE": "2"}) == [0, 0, 0.0]
+    assert read(nvml, environ={"WORLD_SIZE": "2"}) == [0, 0, 0.0]
+    assert read(nvml, environ={"WORLD_SIZE": "1"}) == [1, 100, 50.0]
 
 
 def test_numbers_of_another_namespace_say_nothing():

@@ -63,7 +63,7 @@ def test_without_them_kernels_are_as_short_as_their_own_share():
     # one of two takes half a turn at most: of 9 ms, with a fifth of that lost in changing over
     assert finding.step_saving_high_ns == pytest.approx(0.5 * 1.2 * 9 * MS, rel=0.06)
     assert finding.message.startswith(
-        "On GPU 0, 1 other process computes for 50% of the time and holds 8.0 GB while the steps run: kernels take turns with it"
+        "On GPU 0, 1 other process computes for 50% of the time by the driver's count and holds 8.0 GB while the steps run: kernels take turns with it"
     )
 
 
@@ -114,7 +114,7 @@ def test_memory_alone_is_a_note():
 def test_another_card_s_processes_are_a_note():
     (note,) = _outcome(_card(uuid="GPU-b")).findings
     assert (note.kind, note.severity.value) == ("note", "high")
-    assert note.message.startswith("On GPU-b, 1 other process computes for 50% of the time")
+    assert note.message.startswith("On GPU-b, 1 other process computes for 50% of the time by the driver's count")
 
 
 def test_where_the_driver_does_not_count_by_process_their_presence_is_said():
