@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from analyze.engine import Workspace
     from analyze.ingest import Progress
     from analyze.replay import Replay
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 #: a finding keeps its place only if this share of its saving is left once the better ones are fixed: else it is a symptom
 MIN_OWN_SHARE = 0.25

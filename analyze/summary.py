@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from analyze.engine import Workspace
     from analyze.replay import Replay
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 
 def step_time_of(workspace: Workspace) -> StepTime | None:

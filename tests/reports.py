@@ -18,7 +18,8 @@ from analyze.findings.model import (
     StepTime,
     Summary,
 )
-from analyze.schema import DATA_QUALITY, TraceInfo, empty
+from analyze.schema import DATA_QUALITY, empty
+from analyze.trace_info import TraceInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from analyze.schema import DeviceProperties, TraceInfo
 from analyze.summary import step_time_of, summarise
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import table
 from tests.timeline import A100, US, Timeline
 

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from analyze.engine import Workspace
-from analyze.schema import DATA_QUALITY, FAMILIES, DeviceProperties, TraceInfo, empty
+from analyze.schema import DATA_QUALITY, FAMILIES, empty
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import Row, family, kernel, marker, memcpy, on_thread
 
 if TYPE_CHECKING:

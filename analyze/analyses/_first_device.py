@@ -8,7 +8,7 @@ from analyze.hardware import find
 
 if TYPE_CHECKING:
     from analyze.hardware import Hardware
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 
 def first_device(trace_info: TraceInfo | None) -> Hardware | None:

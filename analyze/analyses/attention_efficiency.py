@@ -14,7 +14,7 @@ from analyze.errors import MissingData
 from analyze.schema import Column
 
 if TYPE_CHECKING:
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("op", pl.Categorical, "", "operator"),

@@ -15,7 +15,7 @@ from analyze.schema import Column
 
 if TYPE_CHECKING:
     from analyze.intervals import Ints, Spans
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("id", pl.Int64, "", "event id"),

@@ -11,7 +11,7 @@ from analyze.intervals import busy_ns
 from analyze.schema import Column
 
 if TYPE_CHECKING:
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("device", pl.Int64, "", "device"),

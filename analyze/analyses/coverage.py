@@ -11,7 +11,7 @@ from analyze.schema import DATA_QUALITY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = DATA_QUALITY
 

@@ -12,7 +12,7 @@ from analyze.schema import Column
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("what", pl.String, "", "a precision (fp64, fp32, tf32, bf16, fp16, fp8, int8), or memory"),

@@ -14,7 +14,7 @@ from analyze.schema import Column
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("device_uuid", pl.Categorical, "", "device"),

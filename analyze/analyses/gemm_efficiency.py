@@ -15,7 +15,7 @@ from analyze.kernel_kinds import with_matrix_precision
 from analyze.schema import Column
 
 if TYPE_CHECKING:
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("op", pl.Categorical, "", "operator"),

@@ -10,7 +10,7 @@ from analyze.hardware import find
 from analyze.schema import Column
 
 if TYPE_CHECKING:
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("device", pl.String, "", "device name"),

@@ -12,7 +12,7 @@ from analyze.errors import MissingData
 from analyze.schema import Column
 
 if TYPE_CHECKING:
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("step", pl.Int64, "", "step; null for the mean over the profiled steps"),

@@ -13,7 +13,7 @@ from analyze.schema import Column
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("host", pl.String, "", "host name; null where unknown"),

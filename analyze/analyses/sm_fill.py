@@ -10,7 +10,7 @@ from analyze.errors import MissingData
 from analyze.schema import Column
 
 if TYPE_CHECKING:
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 COLUMNS = (
     Column("device", pl.Int64, "", "device"),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from analyze.replay import Edit
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 #: replayed: the recorded window was played forward with the fix; modelled: bounded by arithmetic (confidence medium at most)
 Basis = Literal["replayed", "modelled"]

@@ -10,7 +10,7 @@ import msgspec
 from analyze.errors import TraceFormatError
 from analyze.ingest.chunks import EVENT_LIST
 from analyze.ingest.repair import literal_backslashes
-from analyze.schema import DeviceProperties
+from analyze.trace_info import DeviceProperties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ import polars as pl
 from analyze.ingest.header import devices, read_tail, whole
 from analyze.ingest.producers import named
 from analyze.ingest.quality import QualityLog
-from analyze.schema import TraceInfo
+from analyze.trace_info import TraceInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

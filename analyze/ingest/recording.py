@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from analyze.ingest.temporary import TemporaryFolder
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 
 class ReadCancelled(InputError):  # what happened, not what went wrong

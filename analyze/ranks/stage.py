@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from analyze.findings.model import Summary
     from analyze.ingest import Progress, Recording, Trace
     from analyze.ranks.jobs import Job
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 
 @dataclass(frozen=True, kw_only=True)

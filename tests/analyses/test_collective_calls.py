@@ -7,7 +7,7 @@ import polars as pl
 from analyze.analyses.collective_calls import collective_calls
 from analyze.analyses.host_collective_requests import COLUMNS as REQUESTS
 from analyze.analyses.host_collective_sizes import COLUMNS as SIZES
-from analyze.schema import TraceInfo
+from analyze.trace_info import TraceInfo
 from tests.builders import frame, launch, operator, span, step, table, work
 
 US = 1_000

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from analyze.analyses.copy_bandwidth import copy_bandwidth
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import copy, table
 
 H200 = TraceInfo(producer="kineto-cuda", devices=(DeviceProperties(index=0, name="NVIDIA H200"),))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from analyze.analyses.coverage import coverage
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import copy, family, launch, span, step, table, work
 
 COMPLETE = TraceInfo(

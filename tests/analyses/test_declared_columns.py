@@ -8,7 +8,8 @@ import pytest
 
 from analyze.engine import Workspace, producer_modules
 from analyze.errors import MissingData
-from analyze.schema import DATA_QUALITY, DeviceProperties, TraceInfo, empty
+from analyze.schema import DATA_QUALITY, empty
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import family, kernel, marker, memcpy, on_thread, span, table
 
 ANALYSES = sorted(name for name, module in producer_modules().items() if module.startswith("analyze.analyses."))

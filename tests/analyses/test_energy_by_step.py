@@ -4,7 +4,7 @@ import pytest
 
 from analyze.analyses.energy_by_step import energy_by_step
 from analyze.errors import MissingData
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.analyses.test_telemetry_by_step import logged, sample
 from tests.builders import table
 

@@ -8,7 +8,7 @@ from analyze.analyses.gemm_efficiency import gemm_efficiency
 from analyze.analyses.model_flops_utilisation import model_flops_utilisation
 from analyze.analyses.op_arguments import COLUMNS as ARGUMENTS
 from analyze.errors import MissingData
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import frame, launch, operator, step_times, table, timed, work
 
 H200 = TraceInfo(producer="kineto-cuda", devices=(DeviceProperties(index=0, name="NVIDIA H200"),))

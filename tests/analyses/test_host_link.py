@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from analyze.analyses.host_link import host_link
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 
 
 def of(*names):

@@ -8,7 +8,7 @@ from analyze.analyses.device_rates import device_rates
 from analyze.analyses.kernel_arithmetic import kernel_arithmetic
 from analyze.analyses.op_arguments import op_arguments
 from analyze.analyses.op_costs import op_costs
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import operator, table, work
 
 FLOATS = '["float", "float"]'

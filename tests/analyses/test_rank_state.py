@@ -7,7 +7,7 @@ import pytest
 from analyze.analyses.device_state import COLUMNS as STATE
 from analyze.analyses.rank_state import rank_state
 from analyze.errors import MissingData
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import frame, table, work
 
 INFO = TraceInfo(

@@ -4,7 +4,7 @@ import pytest
 
 from analyze.analyses.sm_fill import sm_fill
 from analyze.errors import MissingData
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import table, work
 
 TEN_SMS = TraceInfo(producer="kineto-cuda", devices=(DeviceProperties(index=0, multiprocessors=10),))

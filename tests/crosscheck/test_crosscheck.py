@@ -9,7 +9,8 @@ from analyze.crosscheck import COLUMNS, crosscheck
 from analyze.crosscheck.figure import Figure, activity_name
 from analyze.errors import InputError, MissingData
 from analyze.ingest import Trace
-from analyze.schema import DATA_QUALITY, FAMILIES, TraceInfo, empty
+from analyze.schema import DATA_QUALITY, FAMILIES, empty
+from analyze.trace_info import TraceInfo
 from tests.builders import family, kernel, marker, memcpy, on_thread, span
 
 comparing = sys.modules["analyze.crosscheck.crosscheck"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from analyze import engine
 from analyze.engine import Workspace
-from analyze.schema import TraceInfo
+from analyze.trace_info import TraceInfo
 from tests.builders import step_times, timed
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyze import engine
 from analyze.engine import Workspace
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.builders import Row, family, kernel, marker, on_thread
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from analyze.scalars import number
 
 if TYPE_CHECKING:
     from analyze.replay import Edit, Replay
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 DETECTOR = Detector(
     id="inefficient-gemm",

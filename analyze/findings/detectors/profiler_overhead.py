@@ -12,7 +12,7 @@ from analyze.replay.simulate import simulate
 
 if TYPE_CHECKING:
     from analyze.replay import Replay
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 DETECTOR = Detector(
     id="profiler-overhead",

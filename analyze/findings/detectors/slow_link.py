@@ -16,7 +16,7 @@ from analyze.scalars import number
 if TYPE_CHECKING:
     from analyze.replay import Replay
     from analyze.replay.joint import JointReplay
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 DETECTOR = Detector(
     id="slow-link",

@@ -13,7 +13,7 @@ from analyze.scalars import number, number_or_none
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from analyze.schema import TraceInfo
+    from analyze.trace_info import TraceInfo
 
 DETECTOR = Detector(
     id="small-batch",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyze.engine import Together
-from analyze.schema import DeviceProperties, TraceInfo
+from analyze.trace_info import DeviceProperties, TraceInfo
 from tests.findings.rank_findings import findings, outcome
 from tests.rank_sets import calls, own, training
 
