@@ -15,6 +15,7 @@ from analyze.report.charts.telemetry import POINTS, bands, device_names, telemet
 from analyze.report.charts.timeline import ITEMS, items, timeline_figure
 from tests import reports
 from tests.app import fakes
+from tests.builders import table
 from tests.reports import HOSTILE, MS, SUMMARY
 
 SECOND = fakes.SECOND
@@ -117,6 +118,15 @@ def test_cores_are_rows_of_colour_in_their_order() -> None:
     (heat,) = traces(figure, "CPU by core, %")
     assert (heat["type"], heat["y"]) == ("heatmap", ["box 0", "box 1", "box 2", "box 3"])
     assert [row[0] for row in heat["z"]] == [0.0, 20.0, 40.0, 60.0]
+
+
+@pytest.mark.parametrize(("reasons", "lanes"), [(("", ".power_cap"), ["GPU-a power_cap"]), (("",), ["GPU-a "])])
+def test_what_only_counts_the_members_is_no_row_of_its_own(reasons: tuple[str, ...], lanes: list[str]) -> None:
+    rows = ({"time_ns": second * 10**9, "host": "box", "source": "nvml", "device_uuid": "GPU-a",
+             "metric": f"throttle_reasons{reason}", "value": 1.0} for reason in reasons for second in range(3))  # fmt: skip
+    figure = telemetry_figure(table("telemetry", *rows), None, None, {})
+    (heat,) = traces(figure, "GPU clocks held down by")
+    assert heat["y"] == lanes
 
 
 def test_a_long_series_is_thinned_to_means() -> None:

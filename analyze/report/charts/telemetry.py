@@ -141,6 +141,9 @@ def _traces(telemetry: pl.DataFrame, metric: Metric, zero: int, names: Mapping[s
         .sort("time_ns")
         .collect()
     )
+    named = chosen.filter(pl.col("metric").str.contains(".", literal=True))
+    # beside its members, the bare name only counts them
+    chosen = named if metric.members and not named.is_empty() else chosen
     by = ["host", "device_uuid", "metric"] if metric.members else ["host", "device_uuid"]
     groups = chosen.partition_by(by, as_dict=True, maintain_order=True)
     series = {_series_name(key, names): _thinned(_rate(one) if metric.counter else one) for key, one in groups.items()}
